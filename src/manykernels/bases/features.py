@@ -1,0 +1,226 @@
+"""Base kernels with explicit features: one block of columns each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+
+import numpy as np
+from scipy import sparse
+
+from .base import Array, Index, split_rows
+
+_COLUMNS = 256  # columns made dense at a time
+_PAIR_ENTRIES = 4_000_000  # entries of the r x r table of pairs held at a time
+
+
+class FeatureBlocks:
+    r"""Base kernels :math:`K_j = \Phi_j \Phi_j^\top` given by features, in memory O(n R).
+
+    Parameters
+    ----------
+    features : ndarray or scipy.sparse matrix of shape (n, R)
+        The blocks :math:`\Phi_1, \dots, \Phi_r` side by side.
+    sizes : sequence of int, default=one column each
+        Number of columns of each block, adding up to R.
+
+    Notes
+    -----
+    The state of a prefix is a matrix V of shape (n, q) with :math:`M = V V^\top`, one column for
+    each output and each product of features chosen so far. Every mass is a sum of squares, so
+    it is never negative and is accurate relative to itself, however small.
+    """
+
+    explicit = True
+
+    def __init__(
+        self, features: Array | sparse.spmatrix, sizes: Sequence[int] | None = None
+    ) -> None:
+        if sparse.issparse(features):
+            self.features = sparse.csc_array(features)
+        else:
+            self.features = np.asfortranarray(features, dtype=float)
+        width = self.features.shape[1]
+        self.sizes = np.ones(width, dtype=int) if sizes is None else np.asarray(sizes, dtype=int)
+        if self.sizes.sum() != width:
+            raise ValueError(
+                f"sizes must add up to the number of columns, {width}; got {self.sizes.sum()}. "
+                "Give each base kernel its number of columns."
+            )
+        self.offsets = np.concatenate([[0], np.cumsum(self.sizes)])
+        self.single = bool(np.all(self.sizes == 1))
+
+    @property
+    def rows(self) -> int:
+        """Number of rows n."""
+        return int(self.features.shape[0])
+
+    @property
+    def count(self) -> int:
+        """Number of base kernels r."""
+        return len(self.sizes)
+
+    @property
+    def pairs_are_cheap(self) -> bool:
+        """Whether the features are few next to the rows: O(n R^2) against O(n^2 R)."""
+        return bool(self.features.shape[1] <= 4 * self.rows)
+
+    def columns(self, start: int, stop: int) -> Array:
+        """Return some columns of the features, dense."""
+        return _dense(self.features[:, start:stop])
+
+    def block(self, j: int) -> Array:
+        """Return the features of base kernel ``j``, dense, of shape (n, m_j)."""
+        return self.columns(self.offsets[j], self.offsets[j + 1])
+
+    def products(self, indices: Sequence[Index]) -> tuple[Array, Array]:
+        """Return the features of product kernels side by side, and which index owns each column.
+
+        O(n D) for each column.
+        """
+        if self.single:
+            return self._single_products(indices), np.arange(len(indices))
+        ones = np.ones((self.rows, 1))
+        parts = [reduce(_khatri_rao, (self.block(j) for j in index), ones) for index in indices]
+        owners = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
+        return np.hstack([np.empty((self.rows, 0)), *parts]), owners
+
+    def _single_products(self, indices: Sequence[Index]) -> Array:
+        out = np.ones((len(indices), self.rows))
+        degrees = np.fromiter((len(index) for index in indices), dtype=int, count=len(indices))
+        for degree in np.unique(degrees[degrees > 0]):
+            which = np.flatnonzero(degrees == degree)
+            table = np.array([indices[i] for i in which])
+            for position in range(degree):
+                out[which] *= self._gather(table[:, position])
+        return out.T
+
+    def _gather(self, numbers: Array) -> Array:
+        return _dense(self.features.T[numbers])
+
+    def start(self, alpha: Array) -> Array:
+        """Return the state of the empty prefix."""
+        return alpha
+
+    def extend(self, state: Array, j: int) -> Array:
+        """Multiply every column of the state by every feature of kernel ``j``."""
+        return _khatri_rao(state, self.block(j))
+
+    def total(self, state: Array) -> float:
+        """Return the sum of squares of the column sums."""
+        return float(np.sum(state.sum(axis=0) ** 2))
+
+    def singles(self, state: Array) -> Array:
+        """Return the mass of every kernel; O(n R q)."""
+        return self._block_sums(np.sum(np.asarray(self.features.T @ state) ** 2, axis=1))
+
+    def pair_sums(self, state: Array, excluded: Sequence[int]) -> tuple[Array, Array]:
+        """Return row sums and diagonal of the table of pairs; O(n R^2 q), held by row blocks."""
+        off, diagonal = np.zeros(self.count), np.zeros(self.count)
+        keep = np.ones(self.count)
+        keep[list(excluded)] = 0.0
+        for first, table in self._pair_rows(state, 0):
+            span = np.arange(first, first + len(table))
+            diagonal[span] = table[span - first, span]
+            table[span - first, span] = 0.0
+            off[span] = table @ keep
+        return off, diagonal
+
+    def pairs(self, state: Array, first: int, strict: bool) -> Array:
+        """Return the table of pairs above its diagonal, flattened; O(n R^2 q)."""
+        parts = [np.empty(0)]
+        for start, table in self._pair_rows(state, first):
+            for row in range(len(table)):
+                parts.append(table[row, start + row - first + int(strict) :])
+        return np.concatenate(parts)
+
+    def _pair_rows(self, state: Array, first: int) -> Iterator[tuple[int, Array]]:
+        """Yield blocks of rows of the table <M, K_i K_j>, i, j >= first, with their first i."""
+        right = self.features[:, self.offsets[first] :]
+        inside = self.offsets[first:-1] - self.offsets[first]
+        height = max(1, _PAIR_ENTRIES // max(1, right.shape[1]))
+        for start in range(first, self.count, height):
+            stop = min(start + height, self.count)
+            left = self.features[:, self.offsets[start] : self.offsets[stop]]
+            table = np.zeros((left.shape[1], right.shape[1]))
+            for column in state.T:
+                table += _dense(left.T @ _scale_rows(right, column)) ** 2
+            if not self.single:
+                table = np.add.reduceat(table, inside, axis=1)
+                table = np.add.reduceat(table, self.offsets[start:stop] - self.offsets[start])
+            yield start, table
+
+    def _block_sums(self, squares: Array) -> Array:
+        if self.single:
+            return squares
+        return np.add.reduceat(squares, self.offsets[:-1], axis=-1)
+
+    def row_blocks(self, budget: int) -> list[slice]:
+        """Split the rows."""
+        return split_rows(self.rows, budget)
+
+    def cross_rows(self, rows: slice) -> CrossBlocks:
+        """Return the kernels between some of the rows and all of them."""
+        return CrossBlocks(self, self, rows)
+
+    def contract(self, state: Array, weights: Sequence[Array], rows: slice) -> Array:
+        """Return weighted masses of kernels and their powers; O(n^2 R q) for each weight."""
+        out = np.zeros((self.count, len(weights)))
+        if not self.single:
+            for j in range(self.count):
+                grown = state
+                for power, weight in enumerate(weights):
+                    grown = self.extend(grown, j)
+                    out[j, power] = np.sum(grown[rows] * (weight @ grown))
+            return out
+        for start in range(0, self.count, _COLUMNS):
+            stop = min(start + _COLUMNS, self.count)
+            block = self.columns(start, stop)
+            for column in state.T:
+                grown = block * column[:, None]
+                for power, weight in enumerate(weights):
+                    if power:
+                        grown = grown * block
+                    out[start:stop, power] += np.sum(grown[rows] * (weight @ grown), axis=0)
+        return out
+
+
+class CrossBlocks:
+    """Kernels of features between two sets of rows; ``rows`` selects on the left."""
+
+    def __init__(
+        self, left: FeatureBlocks, right: FeatureBlocks, rows: slice = slice(None)
+    ) -> None:
+        self.left, self.right, self.selected = left, right, rows
+        self.count = left.count
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows on either side."""
+        return len(range(self.left.rows)[self.selected]), self.right.rows
+
+    def kernel(self, j: int) -> Array:
+        """Return the matrix of base kernel ``j``."""
+        return np.asarray(self.left.block(j)[self.selected] @ self.right.block(j).T)
+
+    def power_sum(self, k: int) -> Array:
+        """Return the sum of the k-th powers of all kernels; one matrix product if all are linear."""  # noqa: E501
+        if self.left.single:
+            left = self.left.features[self.selected] ** k
+            return _dense(left @ (self.right.features**k).T)
+        return sum((self.kernel(j) ** k for j in range(self.count)), np.zeros(self.shape))
+
+
+def _dense(matrix: Array | sparse.sparray) -> Array:
+    return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
+
+
+def _scale_rows(matrix: Array | sparse.sparray, factors: Array) -> Array | sparse.sparray:
+    if sparse.issparse(matrix):
+        return sparse.diags_array(factors) @ matrix
+    return matrix * factors[:, None]
+
+
+def _khatri_rao(left: Array, right: Array) -> Array:
+    """Return all products of a column of ``left`` with a column of ``right``."""
+    return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)

@@ -1,0 +1,116 @@
+"""Base kernels given by Gram matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .base import Array
+
+
+class GramStack:
+    r"""Any base kernels, as matrices :math:`K_1, \dots, K_r` in memory O(r n m).
+
+    Parameters
+    ----------
+    grams : ndarray of shape (r, n, m)
+        Kernel values between n rows and m training rows; n = m for training.
+
+    Notes
+    -----
+    The state of a prefix is the matrix M itself, of shape (n, n). Masses are computed by
+    subtraction-free sums of products, but the entries have signs: a mass far below
+    :math:`\|M\|_F \|K\|_F` carries a rounding error of that size times 1e-16.
+    """
+
+    explicit = False
+    pairs_are_cheap = True
+
+    def __init__(self, grams: Array) -> None:
+        self.grams = np.ascontiguousarray(grams, dtype=float)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows n."""
+        return int(self.grams.shape[1])
+
+    @property
+    def count(self) -> int:
+        """Number of base kernels r."""
+        return int(self.grams.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows on either side."""
+        return self.grams.shape[1], self.grams.shape[2]
+
+    def kernel(self, j: int) -> Array:
+        """Return the matrix of base kernel ``j``."""
+        return self.grams[j]
+
+    def power_sum(self, k: int) -> Array:
+        """Return the sum of the k-th powers of all kernels."""
+        return sum((gram**k for gram in self.grams), np.zeros(self.shape))
+
+    def product(self, index: Sequence[int]) -> Array:
+        """Return the matrix of a product kernel; O(n m D)."""
+        out = np.ones(self.shape)
+        for j in index:
+            out *= self.grams[j]
+        return out
+
+    def start(self, alpha: Array) -> Array:
+        """Return the state of the empty prefix."""
+        return alpha @ alpha.T
+
+    def extend(self, state: Array, j: int) -> Array:
+        """Multiply the state by kernel ``j``."""
+        return state * self.grams[j]
+
+    def total(self, state: Array) -> float:
+        """Return the sum of the state."""
+        return float(state.sum())
+
+    def singles(self, state: Array) -> Array:
+        """Return the mass of every kernel; O(r n^2)."""
+        return np.asarray(self.grams.reshape(self.count, -1) @ state.ravel())
+
+    def pair_sums(self, state: Array, excluded: Sequence[int]) -> tuple[Array, Array]:
+        """Return sums over the second of two more kernels; O(r n^2)."""
+        allowed = np.setdiff1d(np.arange(self.count), list(excluded))
+        weighted = state * self.grams[allowed].sum(axis=0)
+        off, diagonal = np.empty(self.count), np.empty(self.count)
+        for j, gram in enumerate(self.grams):
+            diagonal[j] = np.einsum("st,st,st->", state, gram, gram)
+            off[j] = np.vdot(weighted, gram)
+        off[allowed] -= diagonal[allowed]
+        return off, diagonal
+
+    def pairs(self, state: Array, first: int, strict: bool) -> Array:
+        """Return the masses of pairs, flattened; O(r^2 n^2)."""
+        flat = self.grams.reshape(self.count, -1)
+        parts = [np.empty(0)]
+        for j in range(first, self.count):
+            parts.append(flat[j + int(strict) :] @ self.extend(state, j).ravel())
+        return np.concatenate(parts)
+
+    def row_blocks(self, budget: int) -> list[slice]:
+        """Return all rows as one block: the stack itself is larger than any of its sums."""
+        return [slice(0, self.rows)]
+
+    def cross_rows(self, rows: slice) -> GramStack:
+        """Return the kernels between some of the rows and all of them."""
+        return self if rows == slice(0, self.rows) else GramStack(self.grams[:, rows])
+
+    def contract(self, state: Array, weights: Sequence[Array], rows: slice) -> Array:
+        """Return weighted masses of kernels and their powers; O(r n^2) for each weight."""
+        weighted = [state[rows] * weight for weight in weights]
+        out = np.empty((self.count, len(weights)))
+        for j, gram in enumerate(self.grams[:, rows]):
+            power = gram
+            for position, weight in enumerate(weighted):
+                if position:
+                    power = power * gram
+                out[j, position] = np.vdot(power, weight)
+        return out

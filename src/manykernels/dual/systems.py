@@ -1,0 +1,182 @@
+"""Weighted ridge systems over a kernel matrix or over features: the linear algebra of the dual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+Array = NDArray[np.float64]
+
+
+class System(Protocol):
+    """A reproducing kernel Hilbert space on the training rows, in some coordinates."""
+
+    def ridge(
+        self, curvature: Array, linear: Array, strength: float, intercept: bool
+    ) -> tuple[Array, Array]:
+        r"""Minimise :math:`\sum_t \frac12 d_t f_t^2 - r_t f_t + \frac\lambda2\|f\|^2` over f (+ b).
+
+        Parameters
+        ----------
+        curvature : ndarray of shape (n,)
+            :math:`d_t \ge 0`, not all zero if there is an intercept.
+        linear : ndarray of shape (n, c)
+            :math:`r_t`, one column for each output.
+        strength : float
+            :math:`\lambda`.
+        intercept : bool
+            Whether :math:`f_t` includes a free constant b.
+
+        Returns
+        -------
+        coefficients : ndarray of shape (size, c)
+        intercept : ndarray of shape (c,)
+        """
+        ...
+
+    def fitted(self, coefficients: Array) -> Array:
+        """Return the function's values on the training rows, of shape (n, c)."""
+        ...
+
+    def inner(self, left: Array, right: Array) -> Array:
+        """Return inner products of functions, one for each column."""
+        ...
+
+    def from_dual(self, alpha: Array) -> Array:
+        r"""Return the coefficients of :math:`\sum_t \alpha_t \kappa(x_t, \cdot)`."""
+        ...
+
+    def to_dual(self, coefficients: Array) -> Array | None:
+        r"""Return :math:`\alpha` if the coefficients determine it."""
+        ...
+
+
+@dataclass(frozen=True)
+class GramSystem:
+    """The n x n system; coefficients are dual variables. O(n^3) a solve.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n, n)
+        The kernel matrix.
+    """
+
+    gram: Array
+
+    def ridge(
+        self, curvature: Array, linear: Array, strength: float, intercept: bool
+    ) -> tuple[Array, Array]:
+        r"""Solve :math:`(K + \lambda D^{-1})\alpha + b = D^{-1} r` on the rows with d > 0.
+
+        Elsewhere :math:`\alpha_t = r_t/\lambda`, so the factorisation shrinks to the rows that
+        matter (the support vectors).
+        """
+        alpha = linear / strength
+        live = curvature > 1e-12 * curvature.max(initial=0.0)
+        if not live.any():
+            return alpha, np.zeros(linear.shape[1])
+        whole = bool(live.all())
+        d = curvature[live]
+        target = linear[live] / d[:, None]
+        if not whole:
+            target = target - self.gram[np.ix_(live, ~live)] @ alpha[~live]
+        matrix = self.gram.copy() if whole else self.gram[np.ix_(live, live)]
+        matrix[np.diag_indices_from(matrix)] += strength / d
+        factor = factorise(matrix)
+        inner = cho_solve(factor, target, check_finite=False)
+        b = np.zeros(linear.shape[1])
+        if intercept:
+            ones = cho_solve(factor, np.ones(len(d)), check_finite=False)
+            b = (inner.sum(axis=0) + alpha[~live].sum(axis=0)) / ones.sum()
+            inner = inner - np.outer(ones, b)
+        alpha[live] = inner
+        return alpha, b
+
+    def fitted(self, coefficients: Array) -> Array:
+        """Return the function's values."""
+        return self.gram @ coefficients
+
+    def inner(self, left: Array, right: Array) -> Array:
+        """Return inner products."""
+        return np.sum(left * (self.gram @ right), axis=0)
+
+    def from_dual(self, alpha: Array) -> Array:
+        """Return the dual variables themselves."""
+        return alpha
+
+    def to_dual(self, coefficients: Array) -> Array | None:
+        """Return the dual variables themselves."""
+        return coefficients
+
+
+@dataclass(frozen=True)
+class FeatureSystem:
+    """The m x m system; coefficients are weights of m features. O(n m^2 + m^3) a solve.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, m)
+        Features whose inner products are the kernel; m = 0 is the zero kernel.
+    """
+
+    features: Array
+
+    def ridge(
+        self, curvature: Array, linear: Array, strength: float, intercept: bool
+    ) -> tuple[Array, Array]:
+        """Solve the normal equations, on features centred with the curvature as weights."""
+        features = self.features
+        level = np.zeros(linear.shape[1])
+        centre = np.zeros(features.shape[1])
+        if intercept:
+            total = curvature.sum()
+            centre = curvature @ features / total
+            features = features - centre
+            level = linear.sum(axis=0) / total
+            linear = linear - np.outer(curvature, level)
+        matrix = features.T @ (features * curvature[:, None])
+        matrix[np.diag_indices_from(matrix)] += strength
+        w = np.zeros((features.shape[1], linear.shape[1]))
+        if len(matrix):
+            w = cho_solve(factorise(matrix), features.T @ linear, check_finite=False)
+        return w, level - centre @ w
+
+    def fitted(self, coefficients: Array) -> Array:
+        """Return the function's values."""
+        return self.features @ coefficients
+
+    def inner(self, left: Array, right: Array) -> Array:
+        """Return inner products."""
+        return np.sum(left * right, axis=0)
+
+    def from_dual(self, alpha: Array) -> Array:
+        """Return the weights of a dual point."""
+        return self.features.T @ alpha
+
+    def to_dual(self, coefficients: Array) -> Array | None:
+        """Return None: features may be fewer than rows."""
+        return None
+
+
+def factorise(matrix: Array) -> tuple[Array, bool]:
+    """Return the Cholesky factor of a positive definite matrix.
+
+    Where rounding has made it indefinite (a ridge below 1e-16 of the matrix), the smallest
+    multiple of the identity that lets the factorisation through is added; the duality gap
+    then shows what that cost.
+    """
+    jitter = 0.0
+    scale = float(np.trace(matrix)) / len(matrix)
+    while True:
+        try:
+            trial = matrix + jitter * np.eye(len(matrix)) if jitter else matrix
+            factor: tuple[Array, bool] = cho_factor(trial, lower=True, check_finite=False)
+            return factor
+        except LinAlgError:
+            jitter = max(10 * jitter, 1e-15 * scale)
+            if jitter > scale:
+                raise

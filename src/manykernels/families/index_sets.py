@@ -1,0 +1,265 @@
+"""The three index sets of product kernels and the symmetric polynomials behind them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb, factorial
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bases import Array, Cross, Index
+
+IntArray = NDArray[np.int64]
+
+
+class IndexSet(Protocol):
+    r"""Which products of base kernels are in the family.
+
+    A product of degree d is drawn in *moves*: one move takes one base kernel (or a power of it)
+    and leaves the rest of the degree to the moves after it. A symmetric polynomial
+    :math:`Q_d` of the base kernels is the sum of all products of degree d.
+    """
+
+    name: ClassVar[str]
+    strict: ClassVar[bool]
+
+    def count(self, r: int, degree: int) -> int:
+        """Return the exact number of kernels of one degree."""
+        ...
+
+    def multiplicity(self, indices: IntArray) -> Array:
+        """Return how often each (sorted) index occurs in the set; ``indices`` is (N, d)."""
+        ...
+
+    def weight(self, multiplicity: Array) -> Array:
+        r"""Return :math:`\rho_v^{-2} / \rho_d^{-2}` of an index merged from so many."""
+        ...
+
+    def polynomials(self, cross: Cross, degree: int) -> list[Array]:
+        r"""Return :math:`Q_0, \dots, Q_{degree}` as matrices."""
+        ...
+
+    def paths(self, remaining: int) -> int:
+        r"""Return how many times the moves at a state count :math:`Q_k`."""
+        ...
+
+    def pair_moves(self, off: Array, diagonal: Array) -> Array:
+        """Return the moves with two kernels to go, from the sums over the second."""
+        ...
+
+    def move_weights(self, polynomials: list[Array], remaining: int) -> list[Array]:
+        """Return the matrices that the powers of the next kernel are contracted with."""
+        ...
+
+    def combine(self, table: Array) -> Array:
+        """Turn contracted powers, of shape (r, L), into the table of moves."""
+        ...
+
+    def uniform(self, r: int, degree: int, rng: np.random.Generator) -> Index:
+        """Draw an index of one degree uniformly from the set."""
+        ...
+
+
+@dataclass(frozen=True)
+class Tuples:
+    r"""Ordered tuples of base kernels, the paper's index set, merged to monomials.
+
+    A monomial that :math:`m` tuples give is stored once. Under :math:`\|\theta\|_\nu \le 1` its
+    m copies act as one kernel multiplied by :math:`m^{1-1/\nu}`. The polynomial is
+    :math:`(\sum_j K_j)^{\odot d}`, and the draw is the paper's Algorithm 3.
+    """
+
+    nu: float = 2.0
+    name: ClassVar[str] = "tuples"
+    strict: ClassVar[bool] = False
+
+    def count(self, r: int, degree: int) -> int:
+        """Return r ** degree."""
+        return r**degree
+
+    def multiplicity(self, indices: IntArray) -> Array:
+        """Return the multinomial coefficient of each row."""
+        return multinomial(indices)
+
+    def weight(self, multiplicity: Array) -> Array:
+        """Return the multiplicity to the power 1 - 1/nu."""
+        return multiplicity ** (1 - 1 / self.nu)
+
+    def polynomials(self, cross: Cross, degree: int) -> list[Array]:
+        """Return the powers of the sum of the kernels."""
+        out = [np.ones(cross.shape)]
+        total = cross.power_sum(1) if degree else None
+        for _ in range(degree):
+            out.append(out[-1] * total)
+        return out
+
+    def paths(self, remaining: int) -> int:
+        """Return 1."""
+        return 1
+
+    def pair_moves(self, off: Array, diagonal: Array) -> Array:
+        """Return the first kernel's masses."""
+        return (off + diagonal)[:, None]
+
+    def move_weights(self, polynomials: list[Array], remaining: int) -> list[Array]:
+        """Return the sum of all completions."""
+        return [polynomials[remaining - 1]]
+
+    def combine(self, table: Array) -> Array:
+        """Return the table as it is."""
+        return table
+
+    def uniform(self, r: int, degree: int, rng: np.random.Generator) -> Index:
+        """Draw the kernels one by one."""
+        return tuple(sorted(rng.integers(r, size=degree).tolist()))
+
+
+@dataclass(frozen=True)
+class Monomials:
+    r"""Distinct monomials: multisets of base kernels.
+
+    The polynomial is the complete homogeneous one. By Newton's identity
+    :math:`d H_d = \sum_{k=1}^d P_k \odot H_{d-k}`, a move that takes :math:`K_j^{\odot k}` with
+    weight :math:`\langle M, K_j^{\odot k} \odot H_{d-k}\rangle` draws every monomial of degree d
+    in proportion to its mass: the moves' paths to it have total weight d! times it, without
+    any subtraction.
+    """
+
+    name: ClassVar[str] = "monomials"
+    strict: ClassVar[bool] = False
+
+    def count(self, r: int, degree: int) -> int:
+        """Return the number of multisets."""
+        return comb(r + degree - 1, degree) if degree else 1
+
+    def multiplicity(self, indices: IntArray) -> Array:
+        """Return ones."""
+        return np.ones(len(indices))
+
+    def weight(self, multiplicity: Array) -> Array:
+        """Return ones."""
+        return multiplicity
+
+    def polynomials(self, cross: Cross, degree: int) -> list[Array]:
+        """Return the complete homogeneous polynomials, by Newton's identity."""
+        out = [np.ones(cross.shape)]
+        powers = [cross.power_sum(k) for k in range(1, degree + 1)]
+        for d in range(1, degree + 1):
+            out.append(sum(powers[k - 1] * out[d - k] for k in range(1, d + 1)) / d)
+        return out
+
+    def paths(self, remaining: int) -> int:
+        """Return the degree that remains."""
+        return remaining
+
+    def pair_moves(self, off: Array, diagonal: Array) -> Array:
+        """Return the masses of taking a kernel once, and twice."""
+        return np.column_stack([off + diagonal, diagonal])
+
+    def move_weights(self, polynomials: list[Array], remaining: int) -> list[Array]:
+        """Return the completions of each power."""
+        return [polynomials[remaining - k] for k in range(1, remaining + 1)]
+
+    def combine(self, table: Array) -> Array:
+        """Return the table as it is."""
+        return table
+
+    def uniform(self, r: int, degree: int, rng: np.random.Generator) -> Index:
+        """Draw a subset of stars among stars and bars."""
+        stars = np.sort(rng.choice(r + degree - 1, size=degree, replace=False)) if degree else []
+        return tuple(int(star) - position for position, star in enumerate(stars))
+
+
+@dataclass(frozen=True)
+class Interactions:
+    r"""Products of distinct base kernels (the ANOVA case).
+
+    The polynomial is the elementary one, :math:`E_d`, summed over the kernels one by one without
+    subtraction. After the kernels A, the next one is j with weight
+    :math:`\langle M, K_j \odot E_{d-1}^{(-A-j)}\rangle`, where leaving out one kernel is
+    :math:`E_d^{(-j)} = E_d - K_j \odot E_{d-1}^{(-j)}`; each set of d kernels is reached in d!
+    orders. The subtraction loses digits only relative to :math:`E_d` itself, and with two
+    kernels or fewer to go it is not used.
+    """
+
+    name: ClassVar[str] = "interactions"
+    strict: ClassVar[bool] = True
+
+    def count(self, r: int, degree: int) -> int:
+        """Return the number of subsets."""
+        return comb(r, degree)
+
+    def multiplicity(self, indices: IntArray) -> Array:
+        """Return ones."""
+        return np.ones(len(indices))
+
+    def weight(self, multiplicity: Array) -> Array:
+        """Return ones."""
+        return multiplicity
+
+    def polynomials(self, cross: Cross, degree: int) -> list[Array]:
+        """Return the elementary symmetric polynomials; O(r D) operations an entry."""
+        out = [np.ones(cross.shape)] + [np.zeros(cross.shape) for _ in range(degree)]
+        for j in range(cross.count if degree else 0):
+            kernel = cross.kernel(j)
+            for d in range(min(degree, j + 1), 0, -1):
+                out[d] += kernel * out[d - 1]
+        return out
+
+    def paths(self, remaining: int) -> int:
+        """Return the degree that remains."""
+        return remaining
+
+    def pair_moves(self, off: Array, diagonal: Array) -> Array:
+        """Return the masses with distinct kernels."""
+        return off[:, None]
+
+    def move_weights(self, polynomials: list[Array], remaining: int) -> list[Array]:
+        """Return the polynomials that the alternating sum over powers takes."""
+        return [polynomials[remaining - k] for k in range(1, remaining + 1)]
+
+    def combine(self, table: Array) -> Array:
+        """Return the alternating sum over powers of each kernel."""
+        signs = (-1.0) ** np.arange(table.shape[1])
+        return (table @ signs)[:, None]
+
+    def uniform(self, r: int, degree: int, rng: np.random.Generator) -> Index:
+        """Draw a subset."""
+        return tuple(np.sort(rng.choice(r, size=degree, replace=False)).tolist())
+
+
+def without(polynomials: list[Array], kernel: Array) -> list[Array]:
+    """Return the elementary polynomials with one kernel left out."""
+    out = [polynomials[0]]
+    for polynomial in polynomials[1:]:
+        out.append(polynomial - kernel * out[-1])
+    return out
+
+
+def multinomial(indices: IntArray) -> Array:
+    """Return the number of orders of each row of sorted ``indices``, of shape (N, d)."""
+    rows, degree = indices.shape
+    run = np.ones(rows)
+    repeats = np.ones(rows)
+    for position in range(1, degree):
+        same = indices[:, position] == indices[:, position - 1]
+        run = np.where(same, run + 1, 1.0)
+        repeats *= run
+    return factorial(degree) / repeats
+
+
+def all_indices(r: int, degree: int, strict: bool) -> IntArray:
+    """Return all sorted indices of one degree in lexicographic order, of shape (N, degree)."""
+    table = np.zeros((1, 0), dtype=np.int64)
+    for position in range(degree):
+        first = (
+            table[:, -1] + int(strict) if position else np.zeros(len(table), dtype=np.int64)
+        )
+        counts = np.maximum(r - first, 0)
+        ends = np.cumsum(counts)
+        total = int(ends[-1]) if len(ends) else 0
+        within = np.arange(total) - np.repeat(ends - counts, counts)
+        table = np.column_stack([np.repeat(table, counts, axis=0), np.repeat(first, counts) + within])
+    return table

@@ -1,0 +1,335 @@
+"""Families of all products of up to D base kernels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..bases import Array, Cross, CrossBlocks, FeatureBlocks, GramStack, Index
+from .base import Draw, choose, nonnegative
+from .index_sets import IndexSet, IntArray, Monomials, all_indices, without
+from .over_bases import FamilyOverBases, FieldOverBases
+
+ENUMERATION_WORK = 2e7
+"""Below so many multiplications all gradients are computed, rather than a tree of masses."""
+
+_CACHE_BYTES = 256 * 2**20  # for the symmetric polynomials, n x n each
+
+
+class ProductFamily(FamilyOverBases):
+    r"""All products of at most ``degree`` base kernels, never enumerated unless that is cheap.
+
+    Parameters
+    ----------
+    bases : FeatureBlocks or GramStack
+        The base kernels on the training rows.
+    degree : int
+        Largest degree D; degree 0 is the constant kernel.
+    index_set : IndexSet, default=Monomials()
+        :class:`Tuples`, :class:`Monomials` or :class:`Interactions`.
+    rho : sequence of float, default=ones
+        Scale factor :math:`\rho_d` of each degree 0..D; a larger one makes kernels of that degree
+        more expensive.
+    names : sequence of str, default=x0, x1, ...
+        Names of the base kernels.
+
+    Notes
+    -----
+    Cost of :meth:`at` followed by draws, with n rows, R features in all and q outputs:
+
+    * features: O(n R^2 q) for each distinct prefix with two kernels to go, O(n R q) with one,
+      and O(k n^2 R q) with k >= 3;
+    * Gram matrices: O(k r n^2) for each distinct prefix with k to go.
+
+    Draws that share a prefix share its cost. When all gradients together are cheaper than
+    ``ENUMERATION_WORK`` they are computed instead, to full relative accuracy.
+    """
+
+    def __init__(
+        self,
+        bases: FeatureBlocks | GramStack,
+        degree: int,
+        index_set: IndexSet | None = None,
+        rho: Sequence[float] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(bases, names)
+        self.degree = degree
+        self.index_set: IndexSet = Monomials() if index_set is None else index_set
+        self.rho = np.ones(degree + 1) if rho is None else np.asarray(rho, dtype=float)
+        if self.rho.shape != (degree + 1,) or not np.all(self.rho > 0):
+            raise ValueError(
+                f"rho must hold degree + 1 = {degree + 1} positive numbers, one for each degree "
+                f"0..{degree}; got {rho!r}. Use rho=None for all ones."
+            )
+
+    @property
+    def counts(self) -> list[int]:
+        """Number of kernels of each degree."""
+        return [self.index_set.count(self.bases.count, d) for d in range(self.degree + 1)]
+
+    @property
+    def size(self) -> int:
+        """Exact number of kernels in the index set."""
+        return sum(self.counts)
+
+    @property
+    def distinct(self) -> int:
+        """Number of distinct kernels: the number of weights after merging."""
+        kind = self.index_set if self.index_set.strict else Monomials()
+        return sum(kind.count(self.bases.count, d) for d in range(self.degree + 1))
+
+    @property
+    def enumeration_work(self) -> float:
+        """Multiplications that computing every gradient takes."""
+        if isinstance(self.bases, FeatureBlocks):
+            widest = float(self.bases.sizes.mean() ** self.degree)
+            return float(self.distinct) * self.rows * widest
+        return float(self.distinct) * self.rows**2
+
+    def at(self, alpha: Array) -> ProductField:
+        """Return the gradient over the family at a dual point of shape (n, c)."""
+        return ProductField(self, alpha)
+
+    @cached_property
+    def tables(self) -> list[IntArray]:
+        """All distinct indices of each degree, of shape (N, d)."""
+        strict = self.index_set.strict
+        return [all_indices(self.bases.count, d, strict) for d in range(self.degree + 1)]
+
+    def indices(self) -> list[Index]:
+        """Return all distinct kernels, by degree, then in lexicographic order."""
+        return [tuple(row) for table in self.tables for row in table.tolist()]
+
+    def uniform(self, count: int, rng: np.random.Generator) -> tuple[list[Index], Array]:
+        """Draw uniformly from the index set; return kernels and their probabilities."""
+        shares = np.array([float(number) for number in self.counts])
+        degrees = rng.choice(self.degree + 1, size=count, p=shares / shares.sum())
+        draws = [self.index_set.uniform(self.bases.count, int(d), rng) for d in degrees]
+        return draws, self.multiplicities(draws) / float(self.size)
+
+    def multiplicities(self, indices: Sequence[Index]) -> Array:
+        """Return how many members of the index set each kernel stands for."""
+        out = np.ones(len(indices))
+        for which, table in by_degree(indices):
+            out[which] = self.index_set.multiplicity(table)
+        return out
+
+    def weights(self, indices: Sequence[Index]) -> Array:
+        r"""Return :math:`\rho_i^{-2}`."""
+        degrees = np.fromiter((len(index) for index in indices), dtype=int, count=len(indices))
+        return self.index_set.weight(self.multiplicities(indices)) / self.rho[degrees] ** 2
+
+    def on(self, bases: FeatureBlocks | GramStack) -> ProductFamily:
+        """Return the same family on other rows."""
+        return ProductFamily(bases, self.degree, self.index_set, self.rho, self.names)
+
+    def closed(self, other: ProductFamily | None = None) -> Array:
+        r"""Return the sum of all kernels, :math:`\sum_d \rho_d^{-2} Q_d`: the optimum of p = 2.
+
+        Between own rows and those of ``other``, by default own rows. For ordered tuples this
+        holds with :math:`\nu = \infty`.
+        """
+        cross: Cross
+        if isinstance(self.bases, FeatureBlocks):
+            right = self.bases if other is None else other.bases
+            assert isinstance(right, FeatureBlocks)
+            cross = CrossBlocks(self.bases, right)
+        else:
+            cross = self.bases
+        polynomials = self.index_set.polynomials(cross, self.degree)
+        parts = [part / rho**2 for part, rho in zip(polynomials, self.rho, strict=True)]
+        return np.sum(parts, axis=0)
+
+    @cached_property
+    def _row_blocks(self) -> list[slice]:
+        return self.bases.row_blocks(_CACHE_BYTES // max(1, self.degree))
+
+    @cached_property
+    def _cached_polynomials(self) -> list[Array]:
+        whole = self.bases.cross_rows(slice(0, self.rows))
+        return self.index_set.polynomials(whole, self.degree - 1)
+
+    def completions(self, remaining: int, prefix: Index) -> list[tuple[slice, list[Array]]]:
+        """Return, by blocks of rows, the matrices that the next kernel is contracted with.
+
+        Kept if they fit in a fixed budget, else made anew in every call from O(n R) memory.
+        """
+        out = []
+        for rows in self._row_blocks:
+            whole = len(self._row_blocks) == 1
+            cross = self.bases.cross_rows(rows)
+            polynomials = (
+                self._cached_polynomials[:remaining]
+                if whole
+                else self.index_set.polynomials(cross, remaining - 1)
+            )
+            if self.index_set.strict:
+                for j in prefix:
+                    polynomials = without(polynomials, cross.kernel(j))
+            out.append((rows, self.index_set.move_weights(polynomials, remaining)))
+        return out
+
+
+class ProductField(FieldOverBases):
+    """The gradient over a product family at one dual point."""
+
+    def __init__(self, family: ProductFamily, alpha: Array) -> None:
+        super().__init__(family, alpha)
+        self.family: ProductFamily = family
+        self._tables: dict[int, Array] = {}
+
+    @property
+    def enumerated(self) -> bool:
+        """Whether the field computes all gradients rather than a tree of masses."""
+        return self.family.enumeration_work * self.alpha.shape[1] <= ENUMERATION_WORK
+
+    @cached_property
+    def by_degree(self) -> Array:
+        """Mass of the index set at each degree."""
+        if self.enumerated:
+            sums = [float(part.sum()) for part in self._members]
+        else:
+            sums = [self.bases.total(self.start)]
+            for d in range(1, self.family.degree + 1):
+                paths = self.family.index_set.paths(d)
+                sums.append(float(self.moves(self.start, d, ()).sum()) / paths)
+        return np.array(sums) / self.family.rho**2
+
+    @property
+    def mass(self) -> float:
+        """Sum of the gradients over the index set."""
+        return float(self.by_degree.sum())
+
+    @cached_property
+    def _members(self) -> list[Array]:
+        """For each degree, the mass of each distinct kernel times its multiplicity."""
+        kind = self.family.index_set
+        return [
+            masses * kind.multiplicity(table)
+            for masses, table in zip(self._masses(), self.family.tables, strict=True)
+        ]
+
+    def _masses(self) -> list[Array]:
+        r"""Return :math:`\alpha^\top K_v \alpha` for all distinct kernels, by degree."""
+        strict = self.family.index_set.strict
+        out = [np.array([self.bases.total(self.start)])]
+        if self.family.degree >= 1:
+            out.append(self.bases.singles(self.start))
+        for d in range(2, self.family.degree + 1):
+            parts = [np.empty(0)]
+            for prefix in all_indices(self.bases.count, d - 2, strict).tolist():
+                state = self.start
+                for j in prefix:
+                    state = self.bases.extend(state, j)
+                first = prefix[-1] + int(strict) if prefix else 0
+                if first < self.bases.count:
+                    parts.append(self.bases.pairs(state, first, strict))
+            out.append(np.concatenate(parts))
+        return [nonnegative(part) for part in out]
+
+    def all(self) -> Array:
+        """Return every gradient in the order of the family's ``indices()``.
+
+        O(n) for each kernel as matrix products if kernels have features, else O(n^2).
+        """
+        kind = self.family.index_set
+        parts = []
+        for d, masses in enumerate(self._masses()):
+            if kind.name == "tuples":
+                masses = masses * kind.weight(kind.multiplicity(self.family.tables[d]))
+            parts.append(masses / self.family.rho[d] ** 2)
+        return np.concatenate(parts)
+
+    def moves(self, state: Any, remaining: int, prefix: Index) -> Array:
+        """Return the masses of the next move, of shape (r, L): column l takes a kernel l + 1 times.
+
+        Their sum is the mass of all completions times ``paths(remaining)``.
+        """
+        if not prefix and remaining in self._tables:
+            return self._tables[remaining]
+        kind = self.family.index_set
+        if remaining == 1:
+            table = self.bases.singles(state)[:, None]
+        elif remaining == 2 and self.bases.pairs_are_cheap:
+            excluded = prefix if kind.strict else ()
+            table = kind.pair_moves(*self.bases.pair_sums(state, excluded))
+        else:
+            table = kind.combine(
+                sum(
+                    (
+                        self.bases.contract(state, weights, rows)
+                        for rows, weights in self.family.completions(remaining, prefix)
+                    ),
+                    np.zeros(()),
+                )
+            )
+        if kind.strict and prefix:
+            table[list(prefix)] = 0.0
+        table = nonnegative(table)
+        if not prefix:
+            self._tables[remaining] = table
+        return table
+
+    @property
+    def largest_ratio(self) -> float:
+        """The mass: a merged kernel weighs at most its multiplicity."""
+        return self.mass
+
+    def draw(self, count: int, rng: np.random.Generator) -> Draw:
+        """Draw ``count`` members of the index set in proportion to their gradient."""
+        drawn: Counter[Index] = Counter()
+        if self.mass > 0:
+            degrees, counts = choose(self.by_degree, count, rng)
+            for degree, number in zip(degrees.tolist(), counts.tolist(), strict=True):
+                if self.enumerated:
+                    rows, repeats = choose(self._members[degree], number, rng)
+                    table = self.family.tables[degree][rows].tolist()
+                    drawn.update(
+                        {tuple(row): k for row, k in zip(table, repeats.tolist(), strict=True)}
+                    )
+                else:
+                    self._descend(self.start, degree, (), number, rng, drawn)
+        indices = list(drawn)
+        multiplicity = self.family.multiplicities(indices)
+        ratios = self.mass * self.family.index_set.weight(multiplicity) / multiplicity
+        counts = np.fromiter(drawn.values(), dtype=np.int64, count=len(indices))
+        return Draw(indices, counts, self.gradients(indices), ratios)
+
+    def _descend(
+        self,
+        state: Any,
+        remaining: int,
+        prefix: Index,
+        count: int,
+        rng: np.random.Generator,
+        drawn: Counter[Index],
+    ) -> None:
+        """Complete a prefix ``count`` times; draws that agree so far share the work."""
+        if remaining == 0:
+            drawn[tuple(sorted(prefix))] += count
+            return
+        table = self.moves(state, remaining, prefix)
+        cells, counts = choose(table.ravel(), count, rng)
+        for cell, number in zip(cells.tolist(), counts.tolist(), strict=True):
+            j, power = divmod(cell, table.shape[1])
+            after = remaining - power - 1
+            grown = state
+            for _ in range(power + 1 if after else 0):
+                grown = self.bases.extend(grown, j)
+            self._descend(grown, after, prefix + (j,) * (power + 1), number, rng, drawn)
+
+
+def by_degree(indices: Sequence[Index]) -> list[tuple[IntArray, IntArray]]:
+    """Group indices by degree; return the positions and the (N, d) table of each group."""
+    degrees = np.fromiter((len(index) for index in indices), dtype=int, count=len(indices))
+    groups = []
+    for degree in np.unique(degrees):
+        which = np.flatnonzero(degrees == degree)
+        table = np.array([indices[i] for i in which], dtype=np.int64).reshape(len(which), degree)
+        groups.append((which, table))
+    return groups

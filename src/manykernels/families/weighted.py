@@ -1,0 +1,96 @@
+"""Arbitrary weights for single kernels, by importance weighting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..bases import Array, FeatureBlocks, GramStack, Index
+from .base import Draw, GradientField
+from .lists import ListFamily
+from .over_bases import FamilyOverBases
+from .products import ProductFamily
+
+
+class WeightedFamily(FamilyOverBases):
+    r"""A family in which every kernel has a weight of its own.
+
+    Parameters
+    ----------
+    family : ProductFamily or ListFamily
+        The kernels, and the distribution that draws come from.
+    weight : callable
+        Takes an index (a sorted tuple of base-kernel numbers) and returns the positive number
+        that multiplies its :math:`\rho_i^{-2}`.
+
+    Notes
+    -----
+    Draws come from the unweighted family and carry the importance ratio
+    :math:`g_i / s_i = C\,w_i` (footnote of the paper's section on polynomial kernels). The
+    estimate stays unbiased, and its second moment grows by at most the square of the largest
+    weight. The field's ``mass`` is that of the proposal, not the sum of the weighted gradients.
+    """
+
+    def __init__(
+        self, family: ProductFamily | ListFamily, weight: Callable[[Index], float]
+    ) -> None:
+        super().__init__(family.bases, family.names)
+        self.family, self.weight = family, weight
+        self.size = family.size
+        self.distinct = family.distinct
+        self.enumeration_work = family.enumeration_work
+        self.indices = family.indices
+        self.uniform = family.uniform
+
+    def factors(self, indices: Sequence[Index]) -> Array:
+        """Return the kernels' own weights."""
+        return np.array([self.weight(index) for index in indices], dtype=float)
+
+    def weights(self, indices: Sequence[Index]) -> Array:
+        r"""Return :math:`\rho_i^{-2}`, own weight included."""
+        return self.family.weights(indices) * self.factors(indices)
+
+    def on(self, bases: FeatureBlocks | GramStack) -> WeightedFamily:
+        """Return the same family on other rows."""
+        return WeightedFamily(self.family.on(bases), self.weight)
+
+    def closed(self, other: WeightedFamily | None = None) -> Array:
+        """Return the sum of all kernels, by enumeration."""
+        return self.gram(self.indices(), np.ones(self.distinct), other)
+
+    def at(self, alpha: Array) -> WeightedField:
+        """Return the gradient over the family at a dual point."""
+        return WeightedField(self, self.family.at(alpha))
+
+
+class WeightedField:
+    """The gradient over a weighted family at one dual point."""
+
+    def __init__(self, family: WeightedFamily, inner: GradientField) -> None:
+        self.family, self.inner = family, inner
+
+    @property
+    def mass(self) -> float:
+        """Mass of the proposal."""
+        return self.inner.mass
+
+    @property
+    def largest_ratio(self) -> float:
+        """Infinity: nothing bounds the weights of kernels not seen."""
+        return float("inf")
+
+    def draw(self, count: int, rng: np.random.Generator) -> Draw:
+        """Draw from the unweighted family, with importance ratios for the weighted one."""
+        draw = self.inner.draw(count, rng)
+        factors = self.family.factors(draw.indices)
+        return replace(draw, gradients=draw.gradients * factors, ratios=draw.ratios * factors)
+
+    def gradients(self, indices: Sequence[Index]) -> Array:
+        """Return the gradients of given kernels."""
+        return self.inner.gradients(indices) * self.family.factors(indices)
+
+    def all(self) -> Array:
+        """Return every gradient."""
+        return self.inner.all() * self.family.factors(self.family.indices())

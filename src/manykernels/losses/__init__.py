@@ -1,0 +1,34 @@
+"""Losses with value, derivative, convex conjugate and, for some, a probability.
+
+A new loss is one small frozen dataclass with the methods of
+:class:`~manykernels.losses.base.SmoothLoss` or
+:class:`~manykernels.losses.base.NonsmoothLoss`; pass an instance as ``loss=``.
+"""
+
+from .base import Array, Loss, NonsmoothLoss, ProbabilisticLoss, SmoothLoss
+from .classification import Hinge, Logistic, SquaredHinge
+from .regression import EpsilonInsensitive, Huber, Squared
+
+BY_NAME: dict[str, type[Loss]] = {
+    "squared": Squared,
+    "huber": Huber,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "hinge": Hinge,
+    "squared_hinge": SquaredHinge,
+    "logistic": Logistic,
+}
+
+__all__ = [
+    "BY_NAME",
+    "Array",
+    "EpsilonInsensitive",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "NonsmoothLoss",
+    "ProbabilisticLoss",
+    "SmoothLoss",
+    "Squared",
+    "SquaredHinge",
+]

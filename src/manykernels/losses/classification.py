@@ -1,0 +1,105 @@
+"""Losses for targets -1 and +1, functions of the margin ``y f``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit, xlogy
+
+from .base import DOMAIN_SLACK, Array
+
+
+@dataclass(frozen=True)
+class Hinge:
+    r"""Support-vector classification's loss, :math:`\ell(y, f) = (1 - y f)_+`.
+
+    The conjugate is :math:`\ell^*(y, v) = y v` on :math:`-1 \le y v \le 0`. The decision value
+    does not determine a probability.
+    """
+
+    classification: ClassVar[bool] = True
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the loss."""
+        return np.maximum(1 - y * f, 0.0)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return a subgradient."""
+        return -y * (y * f < 1)
+
+    def conjugate(self, y: Array, v: Array) -> Array:
+        """Return the conjugate."""
+        inside = (-1 - DOMAIN_SLACK <= y * v) & (y * v <= DOMAIN_SLACK)
+        return np.where(inside, y * v, np.inf)
+
+    def conjugate_prox(self, y: Array, v: Array, step: float) -> tuple[Array, Array]:
+        """Return the proximal point of the conjugate and its slope."""
+        margin = y * v - step
+        return y * np.clip(margin, -1.0, 0.0), ((margin >= -1) & (margin <= 0)).astype(float)
+
+
+@dataclass(frozen=True)
+class SquaredHinge:
+    r"""Half squared hinge, :math:`\ell(y, f) = (1 - y f)_+^2 / 2`.
+
+    The conjugate is :math:`v^2/2 + y v` on :math:`y v \le 0`. The minimiser of the expected loss
+    is :math:`f = 2 P(y=1) - 1`, hence the probability.
+    """
+
+    classification: ClassVar[bool] = True
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the loss."""
+        return np.maximum(1 - y * f, 0.0) ** 2 / 2
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return the derivative."""
+        return -y * np.maximum(1 - y * f, 0.0)
+
+    def curvature(self, y: Array, f: Array) -> Array:
+        """Return the second derivative."""
+        return (y * f < 1).astype(float)
+
+    def conjugate(self, y: Array, v: Array) -> Array:
+        """Return the conjugate."""
+        return np.where(y * v <= DOMAIN_SLACK, v**2 / 2 + y * v, np.inf)
+
+    def probability(self, f: Array) -> Array:
+        """Return the probability of the class +1."""
+        return np.clip((1 + f) / 2, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Logistic:
+    r"""Logistic loss, :math:`\ell(y, f) = \log(1 + e^{-y f})`.
+
+    With :math:`s = -y v` the conjugate is :math:`s \ln s + (1-s) \ln(1-s)` on
+    :math:`0 \le s \le 1`, and the probability is :math:`1 / (1 + e^{-f})`.
+    """
+
+    classification: ClassVar[bool] = True
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the loss."""
+        return np.logaddexp(0.0, -y * f)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return the derivative."""
+        return -y * expit(-y * f)
+
+    def curvature(self, y: Array, f: Array) -> Array:
+        """Return the second derivative."""
+        return expit(f) * expit(-f)
+
+    def conjugate(self, y: Array, v: Array) -> Array:
+        """Return the conjugate."""
+        s = -y * v
+        inside = (s >= -DOMAIN_SLACK) & (s <= 1 + DOMAIN_SLACK)
+        s = np.clip(s, 0.0, 1.0)
+        return np.where(inside, xlogy(s, s) + xlogy(1 - s, 1 - s), np.inf)
+
+    def probability(self, f: Array) -> Array:
+        """Return the probability of the class +1."""
+        return expit(f)

@@ -1,0 +1,94 @@
+"""The problem, and the only home of the mean and of the strength lambda."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .losses import Loss
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    r"""Group p-norm regularised risk, shared by c outputs.
+
+    .. math::
+        \min_w \sum_t s_t\, \ell(y_t, f_w(x_t))
+        + \frac\lambda2 \Big(\sum_i \rho_i^p \|w_i\|^p\Big)^{2/p},
+
+    equal to :math:`\min_\theta J(\theta)` over :math:`\theta \ge 0`,
+    :math:`\|\theta\|_\nu \le 1`, :math:`\nu = p/(2-p)`, where
+
+    .. math::
+        J(\theta) = \min_f \sum_t s_t\, \ell(y_t, f(x_t)) + \frac\lambda2 \|f\|^2_{H_\theta},
+        \qquad \frac{\partial J}{\partial\theta_i}
+        = -\frac\lambda2\, \frac{\alpha^{*\top} K_i\, \alpha^*}{\rho_i^2}.
+
+    The paper prints that gradient (its equation diff1) without the factor 1/2.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n, c)
+        Targets; -1 and +1 for classification losses.
+    weights : ndarray of shape (n,)
+        Sample weights :math:`s_t`, positive and adding up to one; 1/n each gives the mean.
+    loss : Loss
+        Loss of every output; the outputs' objectives are added.
+    strength : float
+        :math:`\lambda`, the public ``alpha``.
+    p : float
+        Exponent of the group norm, 1 <= p <= 2.
+    intercept : bool
+        Whether an unpenalised constant is added to f; then :math:`\sum_t \alpha_t = 0`.
+    """
+
+    y: Array
+    weights: Array
+    loss: Loss
+    strength: float
+    p: float = 4 / 3
+    intercept: bool = False
+
+    @property
+    def nu(self) -> float:
+        r"""Exponent of the ball of :math:`\theta`, :math:`p/(2-p)`; infinite for p = 2."""
+        return exponent(self.p)
+
+    @property
+    def dual_exponent(self) -> float:
+        r""":math:`\nu^* = \nu/(\nu-1)`; infinite for p = 1."""
+        if self.p == 2:
+            return 1.0
+        return np.inf if self.p == 1 else self.nu / (self.nu - 1)
+
+    def risk(self, f: Array) -> float:
+        """Return the mean loss of predictions ``f`` of shape (n, c), added over outputs."""
+        return float(np.sum(self.weights[:, None] * self.loss.value(self.y, f)))
+
+    def primal(self, f: Array, quadratic: float) -> float:
+        r"""Return the primal value; ``quadratic`` is :math:`\|f\|^2_{H_\theta}` (squared norm)."""
+        return self.risk(f) + self.strength / 2 * quadratic
+
+    def dual_point(self, f: Array) -> Array:
+        r"""Return :math:`\alpha_t = -s_t \ell'(y_t, f_t)/\lambda`, feasible for the dual."""
+        return -self.weights[:, None] * self.loss.gradient(self.y, f) / self.strength
+
+    def dual(self, alpha: Array, quadratic: float) -> float:
+        r"""Return the dual value of ``alpha``.
+
+        With ``quadratic`` :math:`= \alpha^\top K_\theta\, \alpha` it is a lower bound of
+        :math:`J(\theta)`; with :math:`\|(g_i)_i\|_{\nu^*}`, :math:`g_i` the gradients of the whole
+        family, a lower bound of the minimum over all :math:`\theta`.
+        """
+        scaled = -self.strength * alpha / self.weights[:, None]
+        conjugate = np.sum(self.weights[:, None] * self.loss.conjugate(self.y, scaled))
+        return float(-conjugate - self.strength / 2 * quadratic)
+
+
+def exponent(p: float) -> float:
+    r"""Return :math:`\nu = p/(2-p)`, infinite for p = 2."""
+    return np.inf if p == 2 else p / (2 - p)

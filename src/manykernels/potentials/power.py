@@ -1,0 +1,207 @@
+"""Power-norm potentials; the Euclidean one is the case q = 2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from .base import Array
+
+
+@dataclass(frozen=True)
+class PowerNorm:
+    r"""Half a squared norm, :math:`\Psi_q(\theta) = \|\theta\|_q^2 / 2`, :math:`1 < q < \infty`.
+
+    For :math:`q \le 2` it is :math:`(q-1)`-strongly convex in :math:`\|\cdot\|_q`; for q > 2 it is
+    not strongly convex and the theorem does not apply. Its gradient is
+    :math:`u_i = \theta_i^{q-1} \|\theta\|_q^{2-q}`, whose inverse is the same map with the
+    conjugate exponent :math:`q' = q/(q-1)`.
+
+    On the ball of its own norm (:math:`\nu = q`) the projection is a scaling. A step that
+    touches a few coordinates then multiplies all others by one number
+    (:meth:`sparse_step`), which keeps its cost independent of how many kernels are in use.
+
+    Parameters
+    ----------
+    q : float, default=2
+        Exponent of the norm; 2 is the Euclidean potential of the paper's Algorithm 2.
+    """
+
+    q: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not 1 < self.q < np.inf:
+            raise ValueError(f"q must satisfy 1 < q < inf; got {self.q}. Use PowerNorm(q=2).")
+
+    def value(self, theta: Array) -> float:
+        """Return the potential."""
+        return power_norm(theta, self.q) ** 2 / 2
+
+    def gradient(self, theta: Array) -> Array:
+        """Return the gradient."""
+        return _link(theta, self.q)
+
+    def inverse_gradient(self, dual: Array) -> Array:
+        """Return the inverse of the gradient."""
+        return _link(dual, self.q / (self.q - 1))
+
+    def start(self, size: int, nu: float) -> float:
+        """Return the minimiser's coordinates: zero."""
+        return 0.0
+
+    def radius(self, size: int, nu: float) -> float:
+        r"""Return :math:`\sup_{\Delta_\nu} \Psi_q`: 1/2, or more when :math:`\nu > q`."""
+        return 0.5 * float(size) ** max(0.0, 2 / self.q - 2 / nu)
+
+    def strong_convexity(self) -> float:
+        """Return q - 1, or 0 for q > 2."""
+        return self.q - 1 if self.q <= 2 else 0.0
+
+    def dual_norm(self, gradient: Array) -> float:
+        """Return the norm with the conjugate exponent."""
+        return power_norm(gradient, self.q / (self.q - 1))
+
+    def projects_by_scaling(self, nu: float) -> bool:
+        """Tell whether the ball is that of the potential's own norm."""
+        return nu == self.q
+
+    def project(self, theta: Array, nu: float) -> Array:
+        r"""Project on :math:`\Delta_\nu`.
+
+        A scaling in O(d) for :math:`\nu = q`, a threshold found by root finding for
+        :math:`\nu = 1`, one (q = 2) or two nested root findings otherwise, each O(d).
+        """
+        theta = np.maximum(theta, 0.0)
+        if power_norm(theta, nu) <= 1:
+            return theta
+        if self.projects_by_scaling(nu):
+            return theta / power_norm(theta, nu)
+        dual = self.gradient(theta)
+        return self._threshold(dual) if nu == 1 else self._shrink(dual, nu)
+
+    def _threshold(self, dual: Array) -> Array:
+        """Find the level to subtract from the dual point so that the weights sum to one."""
+
+        def excess(level: float) -> float:
+            return float(self.inverse_gradient(np.maximum(dual - level, 0.0)).sum()) - 1
+
+        level = brentq(excess, 0.0, float(dual.max()), xtol=1e-300, rtol=1e-15, maxiter=500)
+        theta = self.inverse_gradient(np.maximum(dual - level, 0.0))
+        return theta / max(1.0, float(theta.sum()))
+
+    def _shrink(self, dual: Array, nu: float) -> Array:
+        r"""Solve :math:`N^{2-q}\theta_i^{q-1} + c\,\theta_i^{\nu-1} = u_i`, :math:`N = \|\theta\|_q`.
+
+        ``c`` is the multiplier of the constraint, found by root finding on its logarithm. For
+        q < 2 the factor :math:`N^{2-q}` is an unknown too, found around it.
+        """  # noqa: E501
+        support = dual > 0
+        u = dual[support]
+
+        def on_sphere(factor: float) -> Array:
+            def excess(log_c: float) -> float:
+                theta = _solve_two_powers(factor, self.q - 1, np.exp(log_c), nu - 1, u)
+                return float(np.sum(theta**nu)) - 1
+
+            # With c = ||u||_nu*, theta <= (u/c)^(1/(nu-1)) has norm at most one.
+            top = np.log(power_norm(u, nu / (nu - 1)))
+            low = top - 1.0
+            while excess(low) < 0:
+                low -= 2 * (top - low)
+            log_c = brentq(excess, low, top, xtol=1e-14, rtol=1e-14, maxiter=500)
+            return _solve_two_powers(factor, self.q - 1, np.exp(log_c), nu - 1, u)
+
+        if self.q == 2:
+            inner = on_sphere(1.0)
+        else:
+
+            def mismatch(log_factor: float) -> float:
+                theta = on_sphere(np.exp(log_factor))
+                return (2 - self.q) * np.log(power_norm(theta, self.q)) - log_factor
+
+            # On the sphere of the nu-norm the q-norm lies between d^-|1/nu-1/q| and its inverse.
+            width = abs(2 - self.q) * abs(1 / nu - 1 / self.q) * np.log(u.size) + 1e-12
+            inner = on_sphere(
+                np.exp(brentq(mismatch, -width, width, xtol=1e-14, rtol=1e-14, maxiter=500))
+            )
+        theta = np.zeros_like(dual)
+        theta[support] = inner / max(1.0, power_norm(inner, nu))
+        return theta
+
+    def sparse_step(
+        self, touched: Array, increments: Array, norm: float
+    ) -> tuple[Array, float, float]:
+        r"""Add ``increments`` to a few coordinates of the dual point, then project by scaling.
+
+        Parameters
+        ----------
+        touched : ndarray of shape (b,)
+            Present weights of the coordinates that change (distinct coordinates).
+        increments : ndarray of shape (b,)
+            What to add to their dual coordinates: the step times the negative gradient estimate.
+        norm : float
+            :math:`\|\theta\|_q` of the whole vector.
+
+        Returns
+        -------
+        values : ndarray of shape (b,)
+            New weights of the touched coordinates.
+        factor : float
+            What every other weight is multiplied by.
+        norm : float
+            The new norm, at most 1.
+
+        Notes
+        -----
+        O(b), whatever the number of other coordinates.
+        """
+        q, conjugate = self.q, self.q / (self.q - 1)
+        dual = norm * (touched / norm) ** (q - 1) if norm else np.zeros_like(touched)
+        moved = dual + increments
+        others = max(norm**conjugate - float(np.sum(dual**conjugate)), 0.0)
+        new_norm = (others + float(np.sum(moved**conjugate))) ** (1 / conjugate)
+        if new_norm == 0:
+            return touched, 1.0, norm
+        values = new_norm * (moved / new_norm) ** (conjugate - 1)
+        factor = 1.0 if norm == 0 else float((norm / new_norm) ** (conjugate - 2))
+        scale = 1 / max(1.0, new_norm)
+        return values * scale, factor * scale, min(new_norm, 1.0)
+
+
+def Euclidean() -> PowerNorm:
+    r"""Euclidean potential :math:`\|\theta\|_2^2/2` of the paper's Algorithm 2."""
+    return PowerNorm(q=2.0)
+
+
+def power_norm(x: Array, exponent: float) -> float:
+    """Return the norm of a nonnegative vector, safe from overflow; ``exponent`` may be inf."""
+    largest = float(np.max(np.abs(x), initial=0.0))
+    if largest == 0 or np.isinf(exponent):
+        return largest
+    return largest * float(np.sum((np.abs(x) / largest) ** exponent) ** (1 / exponent))
+
+
+def _link(x: Array, exponent: float) -> Array:
+    norm = power_norm(x, exponent)
+    return x if norm == 0 else norm * (x / norm) ** (exponent - 1)
+
+
+def _solve_two_powers(a: float, m: float, c: float, k: float, u: Array) -> Array:
+    r"""Solve :math:`a\,t^m + c\,t^k = u` for t > 0, elementwise, with m, k > 0.
+
+    In :math:`x = \ln t` the logarithm of the left side is convex with slopes between m and k, so
+    Newton's method converges from everywhere.
+    """
+    log_a, log_c, target = np.log(a), np.log(c), np.log(u)
+    x = np.minimum((target - log_a) / m, (target - log_c) / k)
+    for _ in range(100):
+        first, second = log_a + m * x, log_c + k * x
+        total = np.logaddexp(first, second)
+        slope = m * np.exp(first - total) + k * np.exp(second - total)
+        move = (target - total) / slope
+        x = x + move
+        if np.max(np.abs(move)) < 1e-14 * max(1.0, float(np.max(np.abs(x)))):
+            break
+    return np.asarray(np.exp(x))

@@ -1,0 +1,48 @@
+"""p = 2: the optimum is the sum of all kernels, no search needed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..bases import Index
+from ..certificate import from_norm
+from ..dual import FeatureSystem, GramSystem, System, solve
+from ..families import KernelFamily
+from ..objective import Problem
+from .result import HISTORY, Result
+
+LISTED = 10_000
+"""Largest family whose kernels are all listed in the result."""
+
+DRAWN = 1_000
+"""Kernels drawn to find the important ones of a larger family."""
+
+
+def solve_closed(problem: Problem, family: KernelFamily, rng: np.random.Generator) -> Result:
+    r"""Solve the problem with p = 2, where :math:`\theta = 1` is optimal.
+
+    The kernel is :math:`\sum_d \rho_d^{-2} Q_d` for a product family. With fewer features than
+    rows it is a ridge problem in feature space, else one with an n x n matrix.
+    """
+    small = family.distinct <= LISTED
+    indices: list[Index] = family.indices() if small else []
+    closed = True
+    system: System
+    if family.explicit and small and family.distinct < family.rows:
+        columns, _ = family.features(indices)
+        closed = columns.shape[1] >= family.rows
+        system = GramSystem(family.closed()) if closed else FeatureSystem(columns)
+    else:
+        system = GramSystem(family.closed())
+    solution = solve(problem, system)
+    gradient = family.at(solution.alpha)
+    if not small:
+        indices = gradient.draw(DRAWN, rng).indices
+    # The dual norm over the family is the sum of all gradients: alpha' K alpha of this kernel.
+    coefficients = system.from_dual(solution.alpha)
+    norm = float(system.inner(coefficients, coefficients).sum())
+    certificate = from_norm(problem, solution, norm, "exact")
+    record = (0, 0.0, solution.objective, certificate.relative, float(family.distinct))
+    history = {key: [value] for key, value in zip(HISTORY, record, strict=True)}
+    theta = np.ones(len(indices))
+    return Result(indices, theta, closed, solution, certificate, 1, True, history=history)

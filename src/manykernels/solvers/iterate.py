@@ -1,0 +1,201 @@
+"""The sparse weights of mirror descent and the kernel they combine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..bases import Array, Index
+from ..dual import FeatureSystem, GramSystem, System
+from ..families import KernelFamily
+from ..potentials import Potential, PowerNorm, power_norm
+
+FOLD = 1e-4
+"""The common factor is folded into the weights when it falls below this.
+
+Long before it underflows: with a factor of 0 the projection would be switched off silently, and
+the average loses as many digits as the factor has lost powers of ten.
+"""
+
+
+class Iterate:
+    r"""Weights :math:`\theta \in \Delta_\nu` on the kernels visited so far, and their average.
+
+    Weights are stored as :math:`\theta_i = c\,u_i`. Where the potential projects by scaling, a
+    step changes the common factor c and the entries of the kernels drawn, and nothing else: its
+    cost does not grow with the number of kernels visited. The average
+    :math:`\sum_k \eta_k \theta^{(k)} / \sum_k \eta_k` is kept in the same lazy way.
+
+    Parameters
+    ----------
+    family : KernelFamily
+        The kernels.
+    potential : Potential
+        The mirror map.
+    nu : float
+        Exponent of the ball.
+    """
+
+    def __init__(self, family: KernelFamily, potential: Potential, nu: float) -> None:
+        self.potential, self.nu = potential, nu
+        self.lazy = potential.projects_by_scaling(nu)
+        self.positions: dict[Index, int] = {}
+        self.indices: list[Index] = []
+        self.stored = np.zeros(16)
+        self.factor, self.norm = 1.0, 0.0
+        self._corrections = np.zeros(16)  # B of the lazy average: sum = stored * clock - B
+        self._past = np.zeros(16)  # part of the weighted sum from before the last fold
+        self._clock = self._weight = 0.0
+        self._since_sync = 0
+        self.kernel = KernelSum(family)
+        first = potential.start(family.distinct, nu)
+        if first:
+            self._place(family.indices())
+            self.stored[: self.active] = first
+            self.norm = power_norm(self.theta, nu)
+            self.kernel.rebuild(self.indices, self.theta)
+
+    @property
+    def active(self) -> int:
+        """Number of kernels visited."""
+        return len(self.indices)
+
+    @property
+    def theta(self) -> Array:
+        """Weights of the kernels visited, in the order of ``indices``; O(active)."""
+        return self.factor * self.stored[: self.active]
+
+    @property
+    def average(self) -> Array:
+        """Step-weighted average of the weights from the start to before the last step."""
+        if not self._weight:
+            return self.theta
+        return (self._past[: self.active] + self._recent()) / self._weight
+
+    def _recent(self) -> Array:
+        stored, corrections = self.stored[: self.active], self._corrections[: self.active]
+        return np.maximum(stored * self._clock - corrections, 0.0)
+
+    def system(self) -> System:
+        """Return the kernel of the present weights, in the smaller form."""
+        if self.kernel.gram is not None:
+            return GramSystem(self.kernel.gram)
+        return self.kernel.smaller_system(self.theta)
+
+    def step(self, indices: Sequence[Index], increments: Array, eta: float) -> None:
+        r"""Add ``increments`` (:math:`-\eta\hat g`) to the dual coordinates of distinct kernels.
+
+        Then project. O(len(indices)) if lazy, amortised; else O(active).
+        """
+        self._clock += eta * self.factor
+        self._weight += eta
+        at = self._place(indices)
+        if self.lazy:
+            self._sparse_step(indices, at, increments)
+        else:
+            self._dense_step(at, increments)
+
+    def _sparse_step(self, indices: Sequence[Index], at: Array, increments: Array) -> None:
+        assert isinstance(self.potential, PowerNorm)
+        before = self.factor * self.stored[at]
+        values, scale, self.norm = self.potential.sparse_step(before, increments, self.norm)
+        self.factor *= scale
+        after = values / self.factor
+        self._corrections[at] += (after - self.stored[at]) * self._clock
+        self.stored[at] = after
+        self.kernel.update(indices, values - scale * before, scale)
+        self._since_sync += len(indices)
+        if self.factor < FOLD or self._since_sync > 10 * self.active:
+            self._sync()
+
+    def _sync(self) -> None:
+        """Fold the factor into the weights and measure the norm afresh; O(active), amortised."""
+        live = slice(0, self.active)
+        self._past[live] += self._recent()
+        self._clock, self._corrections[live] = 0.0, 0.0
+        self.stored[live] *= self.factor
+        self.factor, self._since_sync = 1.0, 0
+        self.norm = power_norm(self.stored[live], self.nu)
+        if self.norm > 1:
+            self.stored[live] /= self.norm
+            self.norm = 1.0
+
+    def _dense_step(self, at: Array, increments: Array) -> None:
+        live = slice(0, self.active)
+        self._past[live] += self._recent()
+        self._clock, self._corrections[live] = 0.0, 0.0
+        dual = self.potential.gradient(self.stored[live])
+        dual[at] += increments
+        self.stored[live] = self.potential.project(self.potential.inverse_gradient(dual), self.nu)
+        self.norm = power_norm(self.stored[live], self.nu)
+        self.kernel.rebuild(self.indices, self.theta)
+
+    def _place(self, indices: Sequence[Index]) -> Array:
+        """Return the positions of kernels, making room for new ones."""
+        fresh = []
+        for index in indices:
+            if index not in self.positions:
+                self.positions[index] = len(self.indices)
+                self.indices.append(index)
+                fresh.append(index)
+        while len(self.stored) < self.active:
+            for name in ("stored", "_corrections", "_past"):
+                old = getattr(self, name)
+                setattr(self, name, np.concatenate([old, np.zeros_like(old)]))
+        self.kernel.add(fresh)
+        return np.array([self.positions[index] for index in indices], dtype=int)
+
+
+class KernelSum:
+    r"""The matrix :math:`K_\theta`, kept as features while they are fewer than rows, else as n x n.
+
+    Features change by adding columns, the matrix by rank-b updates and scalings: O(n b) and
+    O(n^2 b) a step, whatever the number of kernels visited.
+    """
+
+    def __init__(self, family: KernelFamily) -> None:
+        self.family = family
+        self.columns = np.zeros((family.rows, 16), order="F")
+        self.owners: list[int] = []
+        self.kernels = 0
+        self.gram: Array | None = None
+        if not family.explicit:
+            self.gram = np.zeros((family.rows, family.rows))
+
+    def add(self, indices: Sequence[Index]) -> None:
+        """Make room for new kernels, with weight zero."""
+        if self.gram is None and indices:
+            columns, owners = self.family.features(indices)
+            start, stop = len(self.owners), len(self.owners) + columns.shape[1]
+            if stop > self.columns.shape[1]:
+                wider = np.zeros((len(columns), 2 * stop), order="F")
+                wider[:, :start] = self.columns[:, :start]
+                self.columns = wider
+            self.columns[:, start:stop] = columns
+            self.owners.extend((owners + self.kernels).tolist())
+        self.kernels += len(indices)
+
+    def update(self, indices: Sequence[Index], added: Array, scale: float) -> None:
+        r"""Multiply :math:`K_\theta` by ``scale``, then add to the weights of some kernels."""
+        if self.gram is not None:
+            self.gram *= scale
+            self.gram += self.family.gram(indices, added)
+
+    def rebuild(self, indices: Sequence[Index], theta: Array) -> None:
+        """Take new weights for all kernels."""
+        if self.gram is not None:
+            live = np.flatnonzero(theta)
+            self.gram = self.family.gram([indices[i] for i in live], theta[live])
+
+    def smaller_system(self, theta: Array) -> System:
+        """Return the system of the features, or leave features behind when rows are fewer."""
+        owners = np.array(self.owners, dtype=int)
+        weights = theta[owners]
+        live = weights > 0
+        scaled = self.columns[:, np.flatnonzero(live)] * np.sqrt(weights[live])
+        if scaled.shape[1] < self.family.rows:
+            return FeatureSystem(scaled)
+        self.gram = scaled @ scaled.T
+        self.columns, self.owners = np.zeros((self.family.rows, 0)), []
+        return GramSystem(self.gram)

@@ -1,0 +1,179 @@
+"""The loop around mirror descent: when to stop, what to remember, what to return."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from ..certificate import Certificate, affordable, exact, from_draws
+from ..dual import DualSolution, solve
+from ..families import GradientField, KernelFamily
+from ..objective import Problem
+from .iterate import Iterate, KernelSum
+from .mirror_descent import MirrorDescent, State
+from .result import HISTORY, Result
+from .theory import Constants
+
+FINAL_DRAWS = 1_000
+"""Fresh draws behind a certificate that ends a run, where it cannot be exact."""
+
+PATIENCE = 5
+"""After a gap that a final certificate did not confirm, iterations before the next try."""
+
+Callback = Callable[[State, dict[str, float]], bool | None]
+
+
+def run(
+    solver: MirrorDescent,
+    problem: Problem,
+    family: KernelFamily,
+    rng: np.random.Generator,
+    max_iter: int,
+    tol: float,
+    max_time: float | None = None,
+    callback: Callback | None = None,
+) -> Result:
+    """Run mirror descent until the gap is small enough, or iterations or seconds run out.
+
+    Parameters
+    ----------
+    solver : MirrorDescent
+        The algorithm.
+    problem : Problem
+        The objective.
+    family : KernelFamily
+        The kernels.
+    rng : numpy.random.Generator
+        Source of all randomness.
+    max_iter : int
+        Largest number of steps.
+    tol : float
+        Relative duality gap to reach. A gap estimated from the draws of one iteration is
+        confirmed by a final certificate before it ends the run.
+    max_time : float, optional
+        Seconds after which no further step is taken.
+    callback : callable, optional
+        Called before each step with the state and the entry of the history; a true value ends
+        the run.
+
+    Returns
+    -------
+    Result
+        With the weights of the last iterate, or the average one if the solver asks for it.
+        Ctrl-C ends the run like a limit does, with ``interrupted`` set.
+    """
+    began = time.perf_counter()
+    history: dict[str, list[float]] = {key: [] for key in HISTORY}
+    meter = _Meter(problem, solver, family)
+    final: Certificate | None = None
+    state: State | None = None
+    interrupted = False
+    wait = 0
+    states = solver.iterate(problem, family, rng)
+    try:
+        for state in states:
+            seconds = time.perf_counter() - began
+            gap = state.certificate.relative
+            active = float(state.iterate.active)
+            values = (state.k - 1, seconds, state.solution.objective, gap, active)
+            record = dict(zip(HISTORY, values, strict=True))
+            for key, value in record.items():
+                history[key].append(value)
+            if callback is not None and callback(state, record):
+                break
+            if gap <= tol and wait <= 0 and not solver.average:
+                final = confirm(problem, family, state.solution, state.certificate, rng)
+                if final.relative <= tol:
+                    break
+                wait = PATIENCE
+            wait -= 1
+            if state.k > max_iter or (max_time is not None and seconds >= max_time):
+                break
+            final = None
+            meter.observe(state)
+    except KeyboardInterrupt:
+        if state is None:
+            raise
+        # The step under way may be half done; the last state's weights are gone, its kernel too.
+        interrupted, final = True, None
+    assert state is not None
+    iterate = state.iterate
+    theta = iterate.average if solver.average else iterate.theta
+    solution = state.solution
+    if solver.average or interrupted:
+        solution = _solve_at(problem, family, iterate, theta, state.solution)
+    if final is None:
+        known = None if solver.average or interrupted else state.certificate
+        final = confirm(problem, family, solution, known, rng)
+    live = np.flatnonzero(theta > 0)
+    return Result(
+        [iterate.indices[i] for i in live],
+        theta[live],
+        False,
+        solution,
+        final,
+        state.k - 1,
+        final.relative <= tol,
+        interrupted,
+        history,
+        meter.constants(),
+    )
+
+
+def confirm(
+    problem: Problem,
+    family: KernelFamily,
+    solution: DualSolution,
+    known: Certificate | None,
+    rng: np.random.Generator,
+) -> Certificate:
+    """Return the best certificate that can be afforded once: exact, or from fresh draws."""
+    if known is not None and known.kind == "exact":
+        return known
+    gradient: GradientField = family.at(solution.alpha)
+    if affordable(family, problem.y.shape[1]):
+        return exact(problem, solution, gradient)
+    return from_draws(problem, solution, gradient, gradient.draw(FINAL_DRAWS, rng))
+
+
+def _solve_at(
+    problem: Problem,
+    family: KernelFamily,
+    iterate: Iterate,
+    theta: np.ndarray,
+    start: DualSolution,
+) -> DualSolution:
+    live = np.flatnonzero(theta > 0)
+    indices = [iterate.indices[i] for i in live]
+    kernel = KernelSum(family)
+    if kernel.gram is None and len(indices) < family.rows:
+        kernel.add(indices)
+        system = kernel.smaller_system(theta[live])
+    else:
+        kernel.gram = family.gram(indices, theta[live])
+        system = kernel.smaller_system(theta[live])
+    return solve(problem, system, start)
+
+
+class _Meter:
+    """Measures the theorem's constants along a run."""
+
+    def __init__(self, problem: Problem, solver: MirrorDescent, family: KernelFamily) -> None:
+        self.potential = solver.mirror_map(family, problem.nu)
+        self.radius = self.potential.radius(family.distinct, problem.nu)
+        self.scale = problem.strength / 2
+        self.second_moment = self.largest = 0.0
+        self.steps = 0
+
+    def observe(self, state: State) -> None:
+        self.steps += 1
+        if state.draw.total:
+            squares = (self.scale * state.draw.ratios) ** 2
+            self.second_moment = max(self.second_moment, state.draw.mean(squares))
+            self.largest = max(self.largest, float(squares.max()))
+
+    def constants(self) -> Constants:
+        modulus = self.potential.strong_convexity()
+        return Constants(self.second_moment, self.largest, self.radius, modulus, self.steps)

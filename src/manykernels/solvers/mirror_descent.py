@@ -1,0 +1,165 @@
+"""Randomized mirror descent: the paper's Algorithm 1, and Algorithm 2 as its Euclidean case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+
+import numpy as np
+
+from ..bases import Array
+from ..certificate import Certificate, affordable, exact, from_draws
+from ..dual import DualSolution, solve
+from ..families import Draw, GradientField, KernelFamily
+from ..families.products import ENUMERATION_WORK
+from ..objective import Problem
+from ..potentials import Potential, PowerNorm
+from .iterate import Iterate
+from .samplers import GradientSampler, Sampler
+from .steps import HarmonicStep, Moments, StepSize
+
+
+@dataclass(frozen=True)
+class State:
+    r"""Mirror descent before step k: the dual solution at :math:`\theta^{(k-1)}` and the step to come.
+
+    Attributes
+    ----------
+    k : int
+        Number of the step to come, from 1.
+    iterate : Iterate
+        The weights :math:`\theta^{(k-1)}` (they change when the generator goes on).
+    solution : DualSolution
+        Predictor and objective at these weights.
+    certificate : Certificate
+        Duality gap at these weights.
+    draw : Draw
+        The draws that the step will use.
+    estimate : ndarray
+        :math:`-\hat g_k` at the drawn kernels.
+    eta : float
+        The step size :math:`\eta_{k-1}`.
+    """  # noqa: E501
+
+    k: int
+    iterate: Iterate
+    solution: DualSolution
+    certificate: Certificate
+    draw: Draw
+    estimate: Array
+    eta: float
+
+
+@dataclass(frozen=True)
+class MirrorDescent:
+    r"""Randomized mirror descent over the weights of a family of kernels.
+
+    Each iteration solves the dual at the present weights, draws a few kernels, and takes a
+    mirror-descent step along the unbiased estimate of the gradient that they give.
+
+    Parameters
+    ----------
+    draws : int, default=50
+        Kernels drawn for one dual solution; 1 is the paper's algorithm. Draws are cheap next to
+        the dual, and b of them cut the variance of the estimate by b.
+    sampler : Sampler, default=GradientSampler()
+        Distribution of the draws.
+    step : StepSize, default=HarmonicStep()
+        Step sizes.
+    potential : Potential, optional
+        Mirror map. By default :math:`\|\theta\|_\nu^2/2`, whose projection is a scaling (the
+        paper's Algorithm 2 at nu = 2); for nu = 1, where that is no mirror map,
+        :math:`\|\theta\|_q^2/2` with :math:`q = 1 + 1/\ln d`.
+    average : bool, default=False
+        Whether the result is the average iterate, which the theorem bounds, or the last.
+    """
+
+    draws: int = 50
+    sampler: Sampler = field(default_factory=GradientSampler)
+    step: StepSize = field(default_factory=HarmonicStep)
+    potential: Potential | None = None
+    average: bool = False
+
+    def mirror_map(self, family: KernelFamily, nu: float) -> Potential:
+        """Return the potential in use for a family and an exponent."""
+        if self.potential is not None:
+            return self.potential
+        if nu == 1:
+            return PowerNorm(min(2.0, 1 + 1 / np.log(max(3.0, float(family.distinct)))))
+        return PowerNorm(nu)
+
+    def iterate(
+        self, problem: Problem, family: KernelFamily, rng: np.random.Generator
+    ) -> Iterator[State]:
+        """Yield the state before each step; the step is taken when the next one is asked for.
+
+        Cost of an iteration: one dual solution (O(min(n, m)^2 max(n, m)) for m features in use,
+        O(n^3) for kernels without features) and the draws (see the family).
+        """
+        potential = self.mirror_map(family, problem.nu)
+        iterate = Iterate(family, potential, problem.nu)
+        cheap = affordable(family, problem.y.shape[1], ENUMERATION_WORK)
+        forecast = Forecast(problem, family, potential)
+        solution: DualSolution | None = None
+        for k in count(1):
+            solution = solve(problem, iterate.system(), solution)
+            gradient = family.at(solution.alpha)
+            if k == 1:
+                # A step must not depend on the draw it is used with: the first one is
+                # normalised by a draw of its own.
+                forecast.observe(self.sampler.draw(family, gradient, self.draws, rng), gradient)
+            draw = self.sampler.draw(family, gradient, self.draws, rng)
+            certificate = (
+                exact(problem, solution, gradient)
+                if cheap
+                else from_draws(problem, solution, gradient, draw)
+            )
+            eta = self.step(k, forecast.moments(gradient))
+            estimate = problem.strength / 2 * draw.estimate()
+            yield State(k, iterate, solution, certificate, draw, estimate, eta)
+            iterate.step(draw.indices, eta * estimate, eta)
+            forecast.observe(draw, gradient)
+
+
+class Forecast:
+    """Predicts the size of the next gradient estimate from those drawn so far.
+
+    The sizes are followed relative to the mass C, which is known before the draw, as moving
+    averages over some ten iterations.
+    """
+
+    def __init__(self, problem: Problem, family: KernelFamily, potential: Potential) -> None:
+        self.potential, self.strength = potential, problem.strength
+        self.power = problem.dual_exponent
+        self.own_norm = potential.projects_by_scaling(problem.nu)
+        self.radius = potential.radius(family.distinct, problem.nu)
+        self.first = 0.0
+        self.second_moment: float | None = None
+        self.norm_power: float | None = None
+
+    def observe(self, draw: Draw, gradient: GradientField) -> None:
+        """Take a draw into account."""
+        mass = gradient.mass
+        if not mass > 0:
+            return
+        self.second_moment = _moving(
+            self.second_moment, (self.potential.dual_norm(draw.estimate()) / mass) ** 2
+        )
+        if self.own_norm:
+            values = draw.ratios / mass * (draw.gradients / mass) ** (self.power - 1)
+            self.norm_power = _moving(self.norm_power, draw.mean(values))
+
+    def moments(self, gradient: GradientField) -> Moments:
+        """Return the forecast at a dual point."""
+        scale = self.strength / 2 * gradient.mass
+        now = max(scale * np.sqrt(self.second_moment or 0.0), np.finfo(float).tiny)
+        self.first = self.first or now
+        curvature = scale * (self.norm_power or 0.0) ** (1 / self.power) if self.own_norm else 0.0
+        return Moments(
+            self.first, now, curvature, self.radius, self.potential.strong_convexity()
+        )
+
+
+def _moving(average: float | None, value: float) -> float:
+    return value if average is None else 0.9 * average + 0.1 * value
