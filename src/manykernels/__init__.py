@@ -1,3 +1,11 @@
-"""Multiple kernel learning over exponentially many product kernels."""
+"""Multiple kernel learning over exponentially many product kernels.
+
+``MKLRegressor`` and ``MKLClassifier`` learn a predictor together with a combination of all
+products of up to D base kernels, without listing them, and say how far from optimal they are.
+"""
+
+from .estimators import MKLClassifier, MKLRegressor
 
 __version__ = "0.1.0"
+
+__all__ = ["MKLClassifier", "MKLRegressor", "__version__"]

@@ -45,9 +45,7 @@ class Certificate:
     kind: Kind
 
 
-def from_norm(
-    problem: Problem, solution: DualSolution, norm: float, kind: Kind
-) -> Certificate:
+def from_norm(problem: Problem, solution: DualSolution, norm: float, kind: Kind) -> Certificate:
     r"""Return the certificate when :math:`\|(g_i)_i\|_{\nu^*}` is known, bounded or estimated."""
     gap = solution.objective - problem.dual(solution.alpha, norm)
     return Certificate(gap, gap / abs(solution.objective) if solution.objective else 0.0, kind)

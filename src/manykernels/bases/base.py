@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
-Index = tuple[int, ...]
-"""A product kernel: the sorted numbers of its base kernels, with repetition; ``()`` is constant."""
+from ..arrays import Array
 
 
 class Cross(Protocol):
@@ -36,7 +31,7 @@ class Cross(Protocol):
 
 
 class BaseKernels(Protocol):
-    r"""Base kernels :math:`K_1, \dots, K_r` on n rows, as sampling, enumeration and search see them.
+    r"""Base kernels :math:`K_1, \dots, K_r` on n rows, as sampling and enumeration see them.
 
     A *state* stands for the matrix :math:`M = (\alpha\alpha^\top) \odot K_{j_1} \odot \dots` of a
     prefix of a product; its form belongs to the representation. :math:`\langle A, B\rangle`
@@ -59,7 +54,7 @@ class BaseKernels(Protocol):
         ...
 
     def start(self, alpha: Array) -> Any:
-        r"""Return the state of the empty prefix; ``alpha`` has shape (n, c), :math:`M = \alpha\alpha^\top`."""  # noqa: E501
+        r"""Return the state of the empty prefix, :math:`M = \alpha\alpha^\top`; alpha is (n, c)."""
         ...
 
     def extend(self, state: Any, j: int) -> Any:
@@ -83,10 +78,10 @@ class BaseKernels(Protocol):
         ...
 
     def pairs(self, state: Any, first: int, strict: bool) -> Array:
-        r"""Return :math:`\langle M, K_i \odot K_j\rangle` for all first <= i <= j (i < j if strict).
+        r"""Return :math:`\langle M, K_i \odot K_j\rangle`, first <= i <= j (i < j if strict).
 
         In lexicographic order of (i, j).
-        """  # noqa: E501
+        """
         ...
 
     def row_blocks(self, budget: int) -> list[slice]:
@@ -107,6 +102,6 @@ class BaseKernels(Protocol):
 
 
 def split_rows(n: int, budget: int) -> list[slice]:
-    """Cut ``range(n)`` in blocks of which one, times n float64 numbers, fits in ``budget`` bytes."""
+    """Cut ``range(n)`` in blocks; one of them times n float64 numbers fits in ``budget`` bytes."""
     size = max(1, min(n, budget // (8 * max(n, 1))))
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]

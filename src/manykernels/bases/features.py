@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from .base import Array, Index, split_rows
+from ..arrays import Array, Index
+from .base import split_rows
 
 _COLUMNS = 256  # columns made dense at a time
 _PAIR_ENTRIES = 4_000_000  # entries of the r x r table of pairs held at a time
@@ -34,7 +36,7 @@ class FeatureBlocks:
     explicit = True
 
     def __init__(
-        self, features: Array | sparse.spmatrix, sizes: Sequence[int] | None = None
+        self, features: Array | sparse.spmatrix, sizes: Sequence[int] | Array | None = None
     ) -> None:
         if sparse.issparse(features):
             self.features = sparse.csc_array(features)
@@ -65,6 +67,10 @@ class FeatureBlocks:
         """Whether the features are few next to the rows: O(n R^2) against O(n^2 R)."""
         return bool(self.features.shape[1] <= 4 * self.rows)
 
+    def without_rows(self) -> FeatureBlocks:
+        """Return the same blocks on no rows."""
+        return FeatureBlocks(np.empty((0, self.features.shape[1])), self.sizes)
+
     def columns(self, start: int, stop: int) -> Array:
         """Return some columns of the features, dense."""
         return _dense(self.features[:, start:stop])
@@ -88,9 +94,9 @@ class FeatureBlocks:
     def _single_products(self, indices: Sequence[Index]) -> Array:
         out = np.ones((len(indices), self.rows))
         degrees = np.fromiter((len(index) for index in indices), dtype=int, count=len(indices))
-        for degree in np.unique(degrees[degrees > 0]):
+        for degree in np.unique(degrees[degrees > 0]).tolist():
             which = np.flatnonzero(degrees == degree)
-            table = np.array([indices[i] for i in which])
+            table = np.array([indices[i] for i in which.tolist()])
             for position in range(degree):
                 out[which] *= self._gather(table[:, position])
         return out.T
@@ -204,18 +210,18 @@ class CrossBlocks:
         return np.asarray(self.left.block(j)[self.selected] @ self.right.block(j).T)
 
     def power_sum(self, k: int) -> Array:
-        """Return the sum of the k-th powers of all kernels; one matrix product if all are linear."""  # noqa: E501
+        """Return the sum of all kernels' k-th powers; one matrix product if blocks are columns."""
         if self.left.single:
             left = self.left.features[self.selected] ** k
             return _dense(left @ (self.right.features**k).T)
         return sum((self.kernel(j) ** k for j in range(self.count)), np.zeros(self.shape))
 
 
-def _dense(matrix: Array | sparse.sparray) -> Array:
+def _dense(matrix: Any) -> Array:
     return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
 
 
-def _scale_rows(matrix: Array | sparse.sparray, factors: Array) -> Array | sparse.sparray:
+def _scale_rows(matrix: Any, factors: Array) -> Any:
     if sparse.issparse(matrix):
         return sparse.diags_array(factors) @ matrix
     return matrix * factors[:, None]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .base import Array
+from ..arrays import Array
 
 
 class GramStack:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..losses import Array, NonsmoothLoss, SmoothLoss, Squared
+from ..arrays import Array
+from ..losses import NonsmoothLoss, SmoothLoss, Squared
 from ..objective import Problem
 from .newton import Point, newton, proximal_newton
 from .systems import FeatureSystem, GramSystem, System
@@ -61,9 +62,7 @@ def solve(
     n, outputs = problem.y.shape
     if isinstance(problem.loss, Squared):
         linear = problem.weights[:, None] * problem.y
-        coefficients, b = system.ridge(
-            problem.weights, linear, problem.strength, problem.intercept
-        )
+        coefficients, b = system.ridge(problem.weights, linear, problem.strength, problem.intercept)
         fitted = system.fitted(coefficients) + b
         alpha = system.to_dual(coefficients)
         if alpha is None:
@@ -75,9 +74,7 @@ def solve(
     for c in range(outputs):
         y, alpha = problem.y[:, [c]], first[:, [c]]
         coefficients = system.from_dual(alpha)
-        point = Point(
-            coefficients, constants[[c]], system.fitted(coefficients) + constants[c]
-        )
+        point = Point(coefficients, constants[[c]], system.fitted(coefficients) + constants[c])
         arguments = (y, problem.weights, problem.strength, problem.intercept, system, point)
         if isinstance(problem.loss, NonsmoothLoss):
             v = -problem.strength * alpha / problem.weights[:, None]

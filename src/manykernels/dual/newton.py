@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..losses import Array, NonsmoothLoss, SmoothLoss
+from ..arrays import Array
+from ..losses import NonsmoothLoss, SmoothLoss
 from .systems import System
-
 
 WIDTHS = (1.0, 1e-2)
 """Smoothing of the first proximal steps; the last one is kept."""

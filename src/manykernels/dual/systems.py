@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-Array = NDArray[np.float64]
+from ..arrays import Array
 
 
 class System(Protocol):

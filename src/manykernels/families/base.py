@@ -8,8 +8,8 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from ..bases import Array, FeatureBlocks, GramStack, Index
-from .index_sets import IntArray
+from ..arrays import Array, Index
+from ..bases import FeatureBlocks, GramStack
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Draw:
     """
 
     indices: list[Index]
-    counts: IntArray
+    counts: Array
     gradients: Array
     ratios: Array
 
@@ -48,11 +48,12 @@ class Draw:
 
 
 class GradientField(Protocol):
-    r"""The gradient over a whole family at one dual point: :math:`g_i = \alpha^\top K_i \alpha / \rho_i^2`.
+    r"""The gradient over a whole family at one dual point.
 
-    It is :math:`-\partial J/\partial\theta_i` up to the factor :math:`\lambda/2`, which belongs to
-    the objective. Calls on one field share their work.
-    """  # noqa: E501
+    Its entries are :math:`g_i = \alpha^\top K_i \alpha / \rho_i^2`. This is
+    :math:`-\partial J/\partial\theta_i` up to the factor :math:`\lambda/2`, which belongs to the
+    objective. Calls on one field share their work.
+    """
 
     @property
     def mass(self) -> float:
@@ -121,10 +122,8 @@ class KernelFamily(Protocol):
         r"""Return columns :math:`\phi_i/\rho_i`, and the position of the index each belongs to."""
         ...
 
-    def gram(
-        self, indices: Sequence[Index], theta: Array, other: Self | None = None
-    ) -> Array:
-        r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i` between own rows and those of ``other``."""
+    def gram(self, indices: Sequence[Index], theta: Array, other: Self | None = None) -> Array:
+        r"""Return :math:`\sum_i \theta_i\rho_i^{-2}K_i` between own rows and those of ``other``."""
         ...
 
     def closed(self, other: Self | None = None) -> Array:
@@ -150,7 +149,7 @@ def nonnegative(masses: Array) -> Array:
     return np.maximum(masses, 0.0)
 
 
-def choose(masses: Array, count: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+def choose(masses: Array, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Draw ``count`` cells in proportion to ``masses``; return the distinct cells and counts."""
     cumulative = np.cumsum(masses)
     points = rng.random(count) * cumulative[-1]

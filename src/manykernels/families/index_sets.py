@@ -7,11 +7,9 @@ from math import comb, factorial
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..bases import Array, Cross, Index
-
-IntArray = NDArray[np.int64]
+from ..arrays import Array, Index
+from ..bases import Cross
 
 
 class IndexSet(Protocol):
@@ -29,7 +27,7 @@ class IndexSet(Protocol):
         """Return the exact number of kernels of one degree."""
         ...
 
-    def multiplicity(self, indices: IntArray) -> Array:
+    def multiplicity(self, indices: Array) -> Array:
         """Return how often each (sorted) index occurs in the set; ``indices`` is (N, d)."""
         ...
 
@@ -79,7 +77,7 @@ class Tuples:
         """Return r ** degree."""
         return r**degree
 
-    def multiplicity(self, indices: IntArray) -> Array:
+    def multiplicity(self, indices: Array) -> Array:
         """Return the multinomial coefficient of each row."""
         return multinomial(indices)
 
@@ -90,9 +88,8 @@ class Tuples:
     def polynomials(self, cross: Cross, degree: int) -> list[Array]:
         """Return the powers of the sum of the kernels."""
         out = [np.ones(cross.shape)]
-        total = cross.power_sum(1) if degree else None
-        for _ in range(degree):
-            out.append(out[-1] * total)
+        for d in range(1, degree + 1):
+            out.append(cross.power_sum(1) if d == 1 else out[1] * out[-1])
         return out
 
     def paths(self, remaining: int) -> int:
@@ -134,7 +131,7 @@ class Monomials:
         """Return the number of multisets."""
         return comb(r + degree - 1, degree) if degree else 1
 
-    def multiplicity(self, indices: IntArray) -> Array:
+    def multiplicity(self, indices: Array) -> Array:
         """Return ones."""
         return np.ones(len(indices))
 
@@ -144,10 +141,11 @@ class Monomials:
 
     def polynomials(self, cross: Cross, degree: int) -> list[Array]:
         """Return the complete homogeneous polynomials, by Newton's identity."""
-        out = [np.ones(cross.shape)]
+        out: list[Array] = [np.ones(cross.shape)]
         powers = [cross.power_sum(k) for k in range(1, degree + 1)]
         for d in range(1, degree + 1):
-            out.append(sum(powers[k - 1] * out[d - k] for k in range(1, d + 1)) / d)
+            products = [powers[k - 1] * out[d - k] for k in range(1, d + 1)]
+            out.append(np.sum(products, axis=0) / d)
         return out
 
     def paths(self, remaining: int) -> int:
@@ -168,8 +166,10 @@ class Monomials:
 
     def uniform(self, r: int, degree: int, rng: np.random.Generator) -> Index:
         """Draw a subset of stars among stars and bars."""
-        stars = np.sort(rng.choice(r + degree - 1, size=degree, replace=False)) if degree else []
-        return tuple(int(star) - position for position, star in enumerate(stars))
+        if degree == 0:
+            return ()
+        stars = np.sort(rng.choice(r + degree - 1, size=degree, replace=False))
+        return tuple((stars - np.arange(degree)).tolist())
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class Interactions:
         """Return the number of subsets."""
         return comb(r, degree)
 
-    def multiplicity(self, indices: IntArray) -> Array:
+    def multiplicity(self, indices: Array) -> Array:
         """Return ones."""
         return np.ones(len(indices))
 
@@ -238,7 +238,7 @@ def without(polynomials: list[Array], kernel: Array) -> list[Array]:
     return out
 
 
-def multinomial(indices: IntArray) -> Array:
+def multinomial(indices: Array) -> Array:
     """Return the number of orders of each row of sorted ``indices``, of shape (N, d)."""
     rows, degree = indices.shape
     run = np.ones(rows)
@@ -250,16 +250,16 @@ def multinomial(indices: IntArray) -> Array:
     return factorial(degree) / repeats
 
 
-def all_indices(r: int, degree: int, strict: bool) -> IntArray:
+def all_indices(r: int, degree: int, strict: bool) -> Array:
     """Return all sorted indices of one degree in lexicographic order, of shape (N, degree)."""
     table = np.zeros((1, 0), dtype=np.int64)
     for position in range(degree):
-        first = (
-            table[:, -1] + int(strict) if position else np.zeros(len(table), dtype=np.int64)
-        )
+        first = table[:, -1] + int(strict) if position else np.zeros(len(table), dtype=np.int64)
         counts = np.maximum(r - first, 0)
         ends = np.cumsum(counts)
         total = int(ends[-1]) if len(ends) else 0
         within = np.arange(total) - np.repeat(ends - counts, counts)
-        table = np.column_stack([np.repeat(table, counts, axis=0), np.repeat(first, counts) + within])
+        table = np.column_stack(
+            [np.repeat(table, counts, axis=0), np.repeat(first, counts) + within]
+        )
     return table

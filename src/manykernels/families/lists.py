@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
-from ..bases import Array, FeatureBlocks, GramStack, Index
+from ..arrays import Array, Index
+from ..bases import FeatureBlocks, GramStack
 from .base import Draw, choose, nonnegative
 from .over_bases import FamilyOverBases, FieldOverBases
 
@@ -28,7 +30,7 @@ class ListFamily(FamilyOverBases):
     def __init__(
         self,
         bases: FeatureBlocks | GramStack,
-        rho: Sequence[float] | None = None,
+        rho: Sequence[float] | Array | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
         super().__init__(bases, names)
@@ -72,11 +74,11 @@ class ListFamily(FamilyOverBases):
         r"""Return :math:`\rho_i^{-2}`."""
         return self.rho[[index[0] for index in indices]] ** -2.0
 
-    def on(self, bases: FeatureBlocks | GramStack) -> ListFamily:
+    def on(self, bases: FeatureBlocks | GramStack) -> Self:
         """Return the same list on other rows."""
-        return ListFamily(bases, self.rho, self.names)
+        return type(self)(bases, self.rho, self.names)
 
-    def closed(self, other: ListFamily | None = None) -> Array:
+    def closed(self, other: Self | None = None) -> Array:
         r"""Return the sum of all kernels, :math:`\sum_j \rho_j^{-2} K_j`: the optimum of p = 2."""
         return self.gram(self.indices(), np.ones(self.size), other)
 

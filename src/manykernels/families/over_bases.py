@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Self
 
 import numpy as np
 
-from ..bases import Array, BaseKernels, FeatureBlocks, GramStack, Index
+from ..arrays import Array, Index
+from ..bases import BaseKernels, FeatureBlocks, GramStack
 from .base import nonnegative
 
 _BLOCK_ENTRIES = 2**24  # entries of the features made at a time when many kernels are summed
@@ -26,6 +28,14 @@ class FamilyOverBases(ABC):
     @abstractmethod
     def weights(self, indices: Sequence[Index]) -> Array:
         r"""Return :math:`\rho_i^{-2}`."""
+
+    @abstractmethod
+    def on(self, bases: FeatureBlocks | GramStack) -> Self:
+        """Return the same family on other rows."""
+
+    @abstractmethod
+    def closed(self, other: Self | None = None) -> Array:
+        r"""Return the sum of all kernels, each with weight :math:`\rho_i^{-2}`."""
 
     @property
     def explicit(self) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from ..bases import Array, Cross, CrossBlocks, FeatureBlocks, GramStack, Index
+from ..arrays import Array, Index
+from ..bases import Cross, CrossBlocks, FeatureBlocks, GramStack
 from .base import Draw, choose, nonnegative
-from .index_sets import IndexSet, IntArray, Monomials, all_indices, without
+from .index_sets import IndexSet, Monomials, all_indices, without
 from .over_bases import FamilyOverBases, FieldOverBases
 
 ENUMERATION_WORK = 2e7
@@ -54,7 +55,7 @@ class ProductFamily(FamilyOverBases):
         bases: FeatureBlocks | GramStack,
         degree: int,
         index_set: IndexSet | None = None,
-        rho: Sequence[float] | None = None,
+        rho: Sequence[float] | Array | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
         super().__init__(bases, names)
@@ -96,7 +97,7 @@ class ProductFamily(FamilyOverBases):
         return ProductField(self, alpha)
 
     @cached_property
-    def tables(self) -> list[IntArray]:
+    def tables(self) -> list[Array]:
         """All distinct indices of each degree, of shape (N, d)."""
         strict = self.index_set.strict
         return [all_indices(self.bases.count, d, strict) for d in range(self.degree + 1)]
@@ -124,11 +125,11 @@ class ProductFamily(FamilyOverBases):
         degrees = np.fromiter((len(index) for index in indices), dtype=int, count=len(indices))
         return self.index_set.weight(self.multiplicities(indices)) / self.rho[degrees] ** 2
 
-    def on(self, bases: FeatureBlocks | GramStack) -> ProductFamily:
+    def on(self, bases: FeatureBlocks | GramStack) -> Self:
         """Return the same family on other rows."""
-        return ProductFamily(bases, self.degree, self.index_set, self.rho, self.names)
+        return type(self)(bases, self.degree, self.index_set, self.rho, self.names)
 
-    def closed(self, other: ProductFamily | None = None) -> Array:
+    def closed(self, other: Self | None = None) -> Array:
         r"""Return the sum of all kernels, :math:`\sum_d \rho_d^{-2} Q_d`: the optimum of p = 2.
 
         Between own rows and those of ``other``, by default own rows. For ordered tuples this
@@ -324,12 +325,14 @@ class ProductField(FieldOverBases):
             self._descend(grown, after, prefix + (j,) * (power + 1), number, rng, drawn)
 
 
-def by_degree(indices: Sequence[Index]) -> list[tuple[IntArray, IntArray]]:
+def by_degree(indices: Sequence[Index]) -> list[tuple[Array, Array]]:
     """Group indices by degree; return the positions and the (N, d) table of each group."""
     degrees = np.fromiter((len(index) for index in indices), dtype=int, count=len(indices))
     groups = []
     for degree in np.unique(degrees):
         which = np.flatnonzero(degrees == degree)
-        table = np.array([indices[i] for i in which], dtype=np.int64).reshape(len(which), degree)
+        table = np.array([indices[i] for i in which.tolist()], dtype=np.int64).reshape(
+            len(which), degree
+        )
         groups.append((which, table))
     return groups

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
 
-from ..bases import Array, FeatureBlocks, GramStack, Index
+from ..arrays import Array, Index
+from ..bases import FeatureBlocks, GramStack
 from .base import Draw, GradientField
 from .lists import ListFamily
 from .over_bases import FamilyOverBases
@@ -52,11 +54,11 @@ class WeightedFamily(FamilyOverBases):
         r"""Return :math:`\rho_i^{-2}`, own weight included."""
         return self.family.weights(indices) * self.factors(indices)
 
-    def on(self, bases: FeatureBlocks | GramStack) -> WeightedFamily:
+    def on(self, bases: FeatureBlocks | GramStack) -> Self:
         """Return the same family on other rows."""
-        return WeightedFamily(self.family.on(bases), self.weight)
+        return type(self)(self.family.on(bases), self.weight)
 
-    def closed(self, other: WeightedFamily | None = None) -> Array:
+    def closed(self, other: Self | None = None) -> Array:
         """Return the sum of all kernels, by enumeration."""
         return self.gram(self.indices(), np.ones(self.distinct), other)
 

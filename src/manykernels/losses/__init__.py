@@ -5,7 +5,7 @@ A new loss is one small frozen dataclass with the methods of
 :class:`~manykernels.losses.base.NonsmoothLoss`; pass an instance as ``loss=``.
 """
 
-from .base import Array, Loss, NonsmoothLoss, ProbabilisticLoss, SmoothLoss
+from .base import Loss, NonsmoothLoss, ProbabilisticLoss, SmoothLoss
 from .classification import Hinge, Logistic, SquaredHinge
 from .regression import EpsilonInsensitive, Huber, Squared
 
@@ -20,7 +20,6 @@ BY_NAME: dict[str, type[Loss]] = {
 
 __all__ = [
     "BY_NAME",
-    "Array",
     "EpsilonInsensitive",
     "Hinge",
     "Huber",

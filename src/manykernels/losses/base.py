@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from ..arrays import Array
 
 DOMAIN_SLACK = 1e-12
 """A dual point computed in floating point may leave a closed domain by a rounding error; the
@@ -31,7 +28,7 @@ class Loss(Protocol):
         ...
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Derivative in ``f`` (a subgradient where there is a kink)."""
+        """Return the derivative in ``f`` (a subgradient where there is a kink)."""
         ...
 
     def conjugate(self, y: Array, v: Array) -> Array:

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, xlogy
 
-from .base import DOMAIN_SLACK, Array
+from ..arrays import Array
+from .base import DOMAIN_SLACK
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Hinge:
 
     def conjugate(self, y: Array, v: Array) -> Array:
         """Return the conjugate."""
-        inside = (-1 - DOMAIN_SLACK <= y * v) & (y * v <= DOMAIN_SLACK)
+        inside = (y * v >= -1 - DOMAIN_SLACK) & (y * v <= DOMAIN_SLACK)
         return np.where(inside, y * v, np.inf)
 
     def conjugate_prox(self, y: Array, v: Array, step: float) -> tuple[Array, Array]:

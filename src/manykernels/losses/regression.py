@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from .base import DOMAIN_SLACK, Array
+from ..arrays import Array
+from .base import DOMAIN_SLACK
 
 
 @dataclass(frozen=True)

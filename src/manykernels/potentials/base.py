@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ..arrays import Array
 
 
 class Potential(Protocol):
@@ -55,6 +54,9 @@ class Potential(Protocol):
 
 
 def bregman(potential: Potential, theta: Array, other: Array) -> float:
-    r"""Bregman divergence :math:`\Psi(\theta) - \Psi(\theta') - \langle\nabla\Psi(\theta'), \theta - \theta'\rangle`."""  # noqa: E501
+    r"""Return the Bregman divergence of ``theta`` from ``other``.
+
+    .. math:: \Psi(\theta) - \Psi(\theta') - \langle\nabla\Psi(\theta'), \theta - \theta'\rangle
+    """
     linear = float(np.dot(potential.gradient(other), theta - other))
     return potential.value(theta) - potential.value(other) - linear

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import wrightomega, xlogy
 
-from .base import Array
+from ..arrays import Array
 from .power import power_norm
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from .base import Array
+from ..arrays import Array
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,11 @@ class PowerNorm:
         return theta / max(1.0, float(theta.sum()))
 
     def _shrink(self, dual: Array, nu: float) -> Array:
-        r"""Solve :math:`N^{2-q}\theta_i^{q-1} + c\,\theta_i^{\nu-1} = u_i`, :math:`N = \|\theta\|_q`.
+        r"""Solve :math:`N^{2-q}\theta_i^{q-1} + c\theta_i^{\nu-1} = u_i`, :math:`N = \|\theta\|_q`.
 
         ``c`` is the multiplier of the constraint, found by root finding on its logarithm. For
-        q < 2 the factor :math:`N^{2-q}` is an unknown too, found around it.
-        """  # noqa: E501
+        q != 2 the factor :math:`N^{2-q}` is an unknown too, found around it.
+        """
         support = dual > 0
         u = dual[support]
 

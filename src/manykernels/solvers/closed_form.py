@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..bases import Index
+from ..arrays import Index
 from ..certificate import from_norm
 from ..dual import FeatureSystem, GramSystem, System, solve
 from ..families import KernelFamily

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..bases import Array, Index
+from ..arrays import Array, Index
 from ..dual import FeatureSystem, GramSystem, System
 from ..families import KernelFamily
 from ..potentials import Potential, PowerNorm, power_norm
@@ -186,7 +186,7 @@ class KernelSum:
         """Take new weights for all kernels."""
         if self.gram is not None:
             live = np.flatnonzero(theta)
-            self.gram = self.family.gram([indices[i] for i in live], theta[live])
+            self.gram = self.family.gram([indices[i] for i in live.tolist()], theta[live])
 
     def smaller_system(self, theta: Array) -> System:
         """Return the system of the features, or leave features behind when rows are fewer."""
@@ -199,3 +199,12 @@ class KernelSum:
         self.gram = scaled @ scaled.T
         self.columns, self.owners = np.zeros((self.family.rows, 0)), []
         return GramSystem(self.gram)
+
+
+def system_of(family: KernelFamily, indices: Sequence[Index], theta: Array) -> System:
+    """Return the kernel of given weights, made from scratch, in the smaller form."""
+    if family.explicit and len(indices) < family.rows:
+        columns, owners = family.features(indices)
+        if columns.shape[1] < family.rows:
+            return FeatureSystem(columns * np.sqrt(theta[owners]))
+    return GramSystem(family.gram(indices, theta))

@@ -11,7 +11,7 @@ from ..certificate import Certificate, affordable, exact, from_draws
 from ..dual import DualSolution, solve
 from ..families import GradientField, KernelFamily
 from ..objective import Problem
-from .iterate import Iterate, KernelSum
+from .iterate import system_of
 from .mirror_descent import MirrorDescent, State
 from .result import HISTORY, Result
 from .theory import Constants
@@ -84,7 +84,7 @@ def run(
             if callback is not None and callback(state, record):
                 break
             if gap <= tol and wait <= 0 and not solver.average:
-                final = confirm(problem, family, state.solution, state.certificate, rng)
+                final = confirm(problem, family, state.solution, rng)
                 if final.relative <= tol:
                     break
                 wait = PATIENCE
@@ -96,21 +96,20 @@ def run(
     except KeyboardInterrupt:
         if state is None:
             raise
-        # The step under way may be half done; the last state's weights are gone, its kernel too.
         interrupted, final = True, None
     assert state is not None
+    # Once more from scratch: the kernel kept along the run carries the rounding of all its
+    # updates, and an interrupted step may be half done.
     iterate = state.iterate
     theta = iterate.average if solver.average else iterate.theta
-    solution = state.solution
-    if solver.average or interrupted:
-        solution = _solve_at(problem, family, iterate, theta, state.solution)
-    if final is None:
-        known = None if solver.average or interrupted else state.certificate
-        final = confirm(problem, family, solution, known, rng)
     live = np.flatnonzero(theta > 0)
+    indices, theta = [iterate.indices[i] for i in live], theta[live]
+    solution = solve(problem, system_of(family, indices, theta), state.solution)
+    if final is None:
+        final = confirm(problem, family, solution, rng)
     return Result(
-        [iterate.indices[i] for i in live],
-        theta[live],
+        indices,
+        theta,
         False,
         solution,
         final,
@@ -123,38 +122,13 @@ def run(
 
 
 def confirm(
-    problem: Problem,
-    family: KernelFamily,
-    solution: DualSolution,
-    known: Certificate | None,
-    rng: np.random.Generator,
+    problem: Problem, family: KernelFamily, solution: DualSolution, rng: np.random.Generator
 ) -> Certificate:
     """Return the best certificate that can be afforded once: exact, or from fresh draws."""
-    if known is not None and known.kind == "exact":
-        return known
     gradient: GradientField = family.at(solution.alpha)
     if affordable(family, problem.y.shape[1]):
         return exact(problem, solution, gradient)
     return from_draws(problem, solution, gradient, gradient.draw(FINAL_DRAWS, rng))
-
-
-def _solve_at(
-    problem: Problem,
-    family: KernelFamily,
-    iterate: Iterate,
-    theta: np.ndarray,
-    start: DualSolution,
-) -> DualSolution:
-    live = np.flatnonzero(theta > 0)
-    indices = [iterate.indices[i] for i in live]
-    kernel = KernelSum(family)
-    if kernel.gram is None and len(indices) < family.rows:
-        kernel.add(indices)
-        system = kernel.smaller_system(theta[live])
-    else:
-        kernel.gram = family.gram(indices, theta[live])
-        system = kernel.smaller_system(theta[live])
-    return solve(problem, system, start)
 
 
 class _Meter:

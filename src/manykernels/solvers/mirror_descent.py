@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from ..bases import Array
+from ..arrays import Array
 from ..certificate import Certificate, affordable, exact, from_draws
 from ..dual import DualSolution, solve
 from ..families import Draw, GradientField, KernelFamily
@@ -22,7 +22,7 @@ from .steps import HarmonicStep, Moments, StepSize
 
 @dataclass(frozen=True)
 class State:
-    r"""Mirror descent before step k: the dual solution at :math:`\theta^{(k-1)}` and the step to come.
+    r"""Mirror descent before step k: the solution at :math:`\theta^{(k-1)}` and the step to come.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class State:
         :math:`-\hat g_k` at the drawn kernels.
     eta : float
         The step size :math:`\eta_{k-1}`.
-    """  # noqa: E501
+    """
 
     k: int
     iterate: Iterate
@@ -156,9 +156,7 @@ class Forecast:
         now = max(scale * np.sqrt(self.second_moment or 0.0), np.finfo(float).tiny)
         self.first = self.first or now
         curvature = scale * (self.norm_power or 0.0) ** (1 / self.power) if self.own_norm else 0.0
-        return Moments(
-            self.first, now, curvature, self.radius, self.potential.strong_convexity()
-        )
+        return Moments(self.first, now, curvature, self.radius, self.potential.strong_convexity())
 
 
 def _moving(average: float | None, value: float) -> float:

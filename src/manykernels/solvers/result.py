@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..bases import Array, Index
+from ..arrays import Array, Index
 from ..certificate import Certificate
 from ..dual import DualSolution
 from .theory import Constants

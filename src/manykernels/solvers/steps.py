@@ -68,16 +68,17 @@ class TheoremStep:
 
 @dataclass(frozen=True)
 class DecreasingStep:
-    r"""The normalised step :math:`\eta_k = \gamma / (m_k \sqrt k)`, :math:`m_k^2 \approx E\|\hat g_k\|_*^2`.
+    r"""The normalised step :math:`\eta_k = \gamma / (m_k \sqrt k)`.
 
-    :math:`m_k` follows the gradient, which shrinks by orders of magnitude in the first
-    iterations when the strength is small; a constant step would be lost there.
+    :math:`m_k^2 \approx E\|\hat g_k\|_*^2` follows the gradient, which shrinks by orders of
+    magnitude in the first iterations when the strength is small; a constant step would be
+    lost there.
 
     Parameters
     ----------
     scale : float, default=0.3
         :math:`\gamma`.
-    """  # noqa: E501
+    """
 
     scale: float = 0.3
 

@@ -35,8 +35,8 @@ def high_probability_bound(
 
     .. math:: \sqrt{2 B' \delta / (\alpha T)} + 4\sqrt{2 B' \delta \ln(1/\epsilon) / (\alpha T)}
 
-    with :math:`\|\hat g_k\|_*^2 \le B'`. The paper has 4 in place of :math:`4\sqrt 2`; it bounds the
-    diameter of the feasible set by :math:`\sqrt{2\delta/\alpha}`, which is the distance of a
+    with :math:`\|\hat g_k\|_*^2 \le B'`. The paper has 4 in place of :math:`4\sqrt 2`: it bounds
+    the diameter of the feasible set by :math:`\sqrt{2\delta/\alpha}`, which is the distance of a
     point to the start, and the diameter of :math:`\Delta_2` is :math:`\sqrt2`.
     """
     scale = largest * radius / (strong_convexity * iterations)
@@ -50,7 +50,7 @@ class Constants:
     Attributes
     ----------
     second_moment : float
-        The largest mean over the draws of one iteration of :math:`\|\hat g\|_*^2` for a single draw:
+        The largest mean, over the draws of an iteration, of :math:`\|\hat g\|_*^2` of one draw:
         with draws from q, :math:`B = \max_k C_{k-1}^2`. Several draws in one estimate only
         lower it.
     largest : float

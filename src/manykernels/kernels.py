@@ -1,0 +1,277 @@
+"""Base kernels by name or by function, and the columns each one sees."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import LinAlgError, cho_factor
+from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
+
+from .arrays import Array
+from .bases import FeatureBlocks, GramStack
+
+KernelFunction = Callable[[Array, Array], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Precomputed:
+    """A base kernel given by its matrix over all rows that will ever be used.
+
+    X then holds row numbers: ``X = np.arange(n).reshape(-1, 1)``. Cross-validation splits the
+    numbers, and the kernel looks up the matching parts of the matrix.
+
+    Parameters
+    ----------
+    gram : array-like of shape (n, n)
+        Symmetric positive semi-definite kernel matrix.
+    name : str, default="precomputed"
+        Name of the kernel in terms.
+    """
+
+    gram: Any
+    name: str = "precomputed"
+
+    def __call__(self, rows: Array, others: Array) -> Array:
+        """Return the part of the matrix for two lists of row numbers, of shape (n, 1) each."""
+        gram = np.asarray(self.gram, dtype=float)
+        return gram[np.ix_(self._numbers(rows, len(gram)), self._numbers(others, len(gram)))]
+
+    def _numbers(self, rows: Array, size: int) -> Array:
+        numbers = np.asarray(rows)[:, 0]
+        whole = numbers.astype(np.int64)
+        if np.any(whole != numbers) or np.any(whole < 0) or np.any(whole >= size):
+            raise ValueError(
+                f"X must hold row numbers 0..{size - 1} of the precomputed kernel {self.name!r}; "
+                f"got values from {numbers.min()} to {numbers.max()}. "
+                "Use X = np.arange(n).reshape(-1, 1)."
+            )
+        return whole
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Precomputed:
+        # Immutable by contract: clones in a grid search share the matrix.
+        return self
+
+
+class KernelSet(Protocol):
+    """Base kernels that have been resolved against the columns of X."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the base kernels."""
+        ...
+
+    @property
+    def explicit(self) -> bool:
+        """Whether they have explicit features."""
+        ...
+
+    def fit(self, X: Array, raw: Array) -> FeatureBlocks | GramStack:
+        """Remember the training rows if they are needed later; return the base kernels on them.
+
+        ``X`` is standardised, ``raw`` is not.
+        """
+        ...
+
+    def on(self, X: Array, raw: Array) -> FeatureBlocks | GramStack:
+        """Return the base kernels on new rows (between new and training rows)."""
+        ...
+
+
+@dataclass
+class LinearKernels:
+    """Linear kernels of one or several columns: features, nothing to remember."""
+
+    columns: list[Array]
+    names: list[str]
+    explicit: bool = True
+
+    def fit(self, X: Array, raw: Array) -> FeatureBlocks:
+        """Return the features of the training rows."""
+        return self.on(X, raw)
+
+    def on(self, X: Array, raw: Array) -> FeatureBlocks:
+        """Return the features of new rows."""
+        order = np.concatenate(self.columns)
+        if not (len(order) == X.shape[1] and np.all(order == np.arange(len(order)))):
+            X = sparse.csc_array(X)[:, order] if sparse.issparse(X) else X[:, order]
+        return FeatureBlocks(X, [len(columns) for columns in self.columns])
+
+
+@dataclass
+class FunctionKernels:
+    """Kernels given by functions, evaluated against the training rows."""
+
+    functions: list[KernelFunction]
+    columns: list[Array]
+    names: list[str]
+    explicit: bool = False
+    training: list[Array] = field(default_factory=list)
+
+    def views(self, X: Array, raw: Array) -> list[Array]:
+        """Return the columns that each kernel sees."""
+        return [
+            (raw if isinstance(function, Precomputed) else X)[:, columns]
+            for function, columns in zip(self.functions, self.columns, strict=True)
+        ]
+
+    def fit(self, X: Array, raw: Array) -> GramStack:
+        """Evaluate and check the kernels on the training rows."""
+        refuse_large(len(self.functions), len(X))
+        self.training = self.views(X, raw)
+        stack = self.on(X, raw)
+        for name, function, gram in zip(self.names, self.functions, stack.grams, strict=True):
+            if function is not rbf:
+                check_gram(gram, name)
+        return stack
+
+    def on(self, X: Array, raw: Array) -> GramStack:
+        """Evaluate the kernels between new and training rows."""
+        return self.between(self.views(X, raw), self.training)
+
+    def between(self, left: list[Array], right: list[Array]) -> GramStack:
+        """Evaluate the kernels between two sets of rows."""
+        shape = (len(left[0]), len(right[0]))
+        grams = np.empty((len(self.functions), *shape))
+        for j, function in enumerate(self.functions):
+            gram = np.asarray(function(left[j], right[j]), dtype=float)
+            if gram.shape != shape or not np.all(np.isfinite(gram)):
+                raise ValueError(
+                    f"kernels[{j}] ({self.names[j]}) must return a finite matrix of shape {shape}; "
+                    f"got shape {gram.shape}. It is called with two arrays of rows."
+                )
+            grams[j] = gram
+        return GramStack(grams)
+
+
+@dataclass
+class PairwiseKernel:
+    """One base kernel whose values are X itself, as in scikit-learn's ``"precomputed"``."""
+
+    names: list[str] = field(default_factory=lambda: ["precomputed"])
+    explicit: bool = False
+
+    def fit(self, X: Array, raw: Array) -> GramStack:
+        """Check the training matrix."""
+        if raw.shape[0] != raw.shape[1]:
+            raise ValueError(
+                'X must be a square kernel matrix for kernels="precomputed"; '
+                f"got shape {raw.shape}. "
+                "For several kernels use kernels=[Precomputed(K1), ...] and row numbers as X."
+            )
+        check_gram(raw, "precomputed")
+        return GramStack(raw[None])
+
+    def on(self, X: Array, raw: Array) -> GramStack:
+        """Take X as the values between new and training rows."""
+        return GramStack(raw[None])
+
+
+def rbf(X: Array, Y: Array) -> Array:
+    r"""Gaussian kernel :math:`\exp(-\|x-y\|^2 / (2m))` of m (standardised) columns."""
+    return np.asarray(rbf_kernel(X, Y, gamma=0.5 / X.shape[1]))
+
+
+def resolve(kernels: Any, feature_names: Sequence[str]) -> KernelSet:
+    """Turn the public ``kernels`` argument into base kernels, or say what is wrong with it."""
+    count = len(feature_names)
+    if isinstance(kernels, str):
+        if kernels == "precomputed":
+            return PairwiseKernel()
+        items = [(kernels, [j]) for j in range(count)]
+        if kernels == "linear":
+            return LinearKernels([np.array([j]) for j in range(count)], list(feature_names))
+    else:
+        listed = list(kernels) if isinstance(kernels, list | tuple) else [kernels]
+        if not listed:
+            raise ValueError('kernels must not be empty; got []. Use kernels="linear".')
+        items = [item if isinstance(item, tuple) else (item, None) for item in listed]
+    parsed = [
+        _parse(j, kernel, columns, feature_names) for j, (kernel, columns) in enumerate(items)
+    ]
+    functions, columns, names = (list(part) for part in zip(*parsed, strict=True))
+    if all(function is linear_kernel for function in functions):
+        return LinearKernels(columns, names)
+    return FunctionKernels(functions, columns, names)
+
+
+def _parse(
+    j: int, kernel: Any, columns: Any, feature_names: Sequence[str]
+) -> tuple[KernelFunction, Array, str]:
+    numbers = _column_numbers(j, columns, feature_names)
+    seen = ", ".join(feature_names[c] for c in numbers)
+    named: dict[str, KernelFunction] = {"linear": linear_kernel, "rbf": rbf}
+    if isinstance(kernel, Precomputed):
+        return kernel, numbers[:1], kernel.name
+    if isinstance(kernel, str) and kernel in named:
+        label = seen if kernel == "linear" and len(numbers) == 1 else f"{kernel}({seen})"
+        return named[kernel], numbers, label
+    if callable(kernel):
+        label = getattr(kernel, "__name__", None) or str(kernel)
+        return kernel, numbers, label if columns is None else f"{label}({seen})"
+    raise ValueError(
+        f'kernels[{j}] must be "linear", "rbf", a callable, a scikit-learn kernel or Precomputed; '
+        f'got {kernel!r}. Each may be paired with its columns, as in ("rbf", [0, 1]).'
+    )
+
+
+def _column_numbers(j: int, columns: Any, feature_names: Sequence[str]) -> Array:
+    if columns is None:
+        return np.arange(len(feature_names))
+    several = [columns] if isinstance(columns, int | np.integer | str) else list(columns)
+    known = {name: number for number, name in enumerate(feature_names)}
+    numbers = []
+    for column in several:
+        number = known.get(column) if isinstance(column, str) else int(column)
+        if number is None or not 0 <= number < len(feature_names):
+            raise ValueError(
+                f"kernels[{j}] refers to column {column!r}, which X does not have; it has "
+                f"{len(feature_names)} columns. Use a column's name or its number from 0."
+            )
+        numbers.append(number)
+    if not numbers:
+        raise ValueError(f"kernels[{j}] must see at least one column; got none. Use None for all.")
+    return np.array(numbers)
+
+
+def check_gram(gram: Array, name: str) -> None:
+    """Raise ValueError unless a matrix is symmetric and positive semi-definite, up to rounding."""
+    size = float(np.abs(gram).max(initial=0.0))
+    if size == 0:
+        return
+    skew = float(np.abs(gram - gram.T).max())
+    if skew > 1e-8 * size:
+        raise ValueError(
+            f"kernel {name!r} must be symmetric; got entries that differ from their mirror images "
+            f"by up to {skew:.2g}. Use (K + K.T) / 2 if that is what you mean."
+        )
+    shifted = (gram + gram.T) / 2
+    # Rounding in n x n inner products moves eigenvalues by about 1e-16 n times the largest.
+    shifted[np.diag_indices_from(shifted)] += 1e-8 * float(np.linalg.norm(gram))
+    try:
+        cho_factor(shifted, lower=True, check_finite=False)
+    except LinAlgError:
+        lowest = float(np.linalg.eigvalsh((gram + gram.T) / 2)[0])
+        raise ValueError(
+            f"kernel {name!r} must be positive semi-definite; got a matrix with an eigenvalue of "
+            f"{lowest:.3g}. A similarity becomes a kernel by clipping its negative eigenvalues."
+        ) from None
+
+
+def refuse_large(count: int, rows: int) -> None:
+    """Raise before work starts if the Gram matrices would not fit in memory."""
+    needed = 8 * count * rows**2
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, AttributeError, OSError):
+        return
+    if needed > 0.6 * memory:
+        raise ValueError(
+            f"kernels without features need a matrix each: {count} kernels on {rows} rows take "
+            f"{needed / 2**30:.1f} GiB, of {memory / 2**30:.1f} GiB of memory. Use fewer rows or "
+            'kernels, or kernels="linear", which needs none.'
+        )

@@ -1,0 +1,136 @@
+"""From weights and dual variables to predictions, kernels and shares of variance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .arrays import Array, Index
+from .bases import FeatureBlocks, GramStack
+from .families.over_bases import FamilyOverBases
+from .solvers import Result
+
+
+@dataclass(frozen=True)
+class Predictor:
+    r"""A learnt function :math:`\sum_t \alpha_t \kappa_\theta(x_t, \cdot) + b`.
+
+    With explicit features it is kept as coefficients of features and needs no training rows.
+
+    Attributes
+    ----------
+    family : FamilyOverBases
+        The kernels; on the training rows, or on none if they are not needed.
+    indices : sequence of Index
+        Kernels in use.
+    theta : ndarray
+        Their weights.
+    closed : bool
+        Whether the kernel is the sum of the whole family.
+    alpha : ndarray of shape (n, c)
+        Dual variables.
+    intercept : ndarray of shape (c,)
+        Constants.
+    coefficients : ndarray of shape (m, c), optional
+        Coefficients of the features :math:`\phi_i/\rho_i` of the kernels in use.
+    shares : ndarray
+        Share of each kernel in use in the variance of the function over the training rows.
+    """
+
+    family: FamilyOverBases
+    indices: Sequence[Index]
+    theta: Array
+    closed: bool
+    alpha: Array
+    intercept: Array
+    coefficients: Array | None
+    shares: Array
+
+    def decision(self, bases: FeatureBlocks | GramStack) -> Array:
+        """Return the function on new rows, of shape (n_new, c); O(n_new m) with m features."""
+        here = self.family.on(bases)
+        if self.coefficients is None:
+            return self._gram(here, self.family) @ self.alpha + self.intercept
+        out = np.zeros((bases.rows, self.alpha.shape[1])) + self.intercept
+        start = 0
+        for part in here.batches(len(self.indices)):
+            columns, _ = here.features(self.indices[part])
+            out += columns @ self.coefficients[start : start + columns.shape[1]]
+            start += columns.shape[1]
+        return out
+
+    def kernel(self, left: FeatureBlocks | GramStack, right: FeatureBlocks | GramStack) -> Array:
+        """Return the learnt kernel between two sets of rows.
+
+        Gram matrices hold the values between both sets already, and ``right`` is not used.
+        """
+        return self._gram(self.family.on(left), self.family.on(right))
+
+    def _gram(self, here: FamilyOverBases, there: FamilyOverBases) -> Array:
+        if self.closed:
+            return here.closed(there)
+        return here.gram(self.indices, self.theta, there)
+
+
+def make_predictor(family: FamilyOverBases, result: Result, weights: Array) -> Predictor:
+    r"""Order the kernels by their share of variance and keep what predictions need.
+
+    The share of kernel i is :math:`\mathrm{Cov}(f_i, f)/\mathrm{Var}(f)` over the (weighted)
+    training rows, where :math:`f_i` is its part of the function: shares add up to one, and
+    one below zero belongs to a part that works against the others. O(n) for each feature, O(n^2)
+    for each kernel without features.
+    """
+    solution = result.solution
+    centred = solution.fitted - weights @ solution.fitted
+    weighted = weights[:, None] * centred
+    variance = float(np.sum(weighted * centred))
+    indices, theta = result.indices, result.theta
+    coefficients = owners = None
+    if family.explicit:
+        coefficients, owners, parts = _features(family, indices, theta, solution.alpha, weighted)
+    else:
+        assert isinstance(family.bases, GramStack)
+        probe = weighted @ solution.alpha.T
+        covariances = [np.vdot(probe, family.bases.product(index)) for index in indices]
+        parts = theta * family.weights(indices) * np.array(covariances)
+    shares = parts / variance if variance > 0 else np.zeros(len(indices))
+    order = np.argsort(-shares, kind="stable")
+    if coefficients is not None:
+        rank = np.empty(len(order), dtype=int)
+        rank[order] = np.arange(len(order))
+        coefficients = coefficients[np.argsort(rank[owners], kind="stable")]
+    kept = family
+    if isinstance(family.bases, FeatureBlocks) and not result.closed:
+        kept = family.on(family.bases.without_rows())
+    return Predictor(
+        family=kept,
+        indices=[indices[i] for i in order.tolist()],
+        theta=theta[order],
+        closed=result.closed,
+        alpha=solution.alpha,
+        intercept=solution.intercept,
+        coefficients=None if result.closed else coefficients,
+        shares=shares[order],
+    )
+
+
+def _features(
+    family: FamilyOverBases,
+    indices: Sequence[Index],
+    theta: Array,
+    alpha: Array,
+    weighted: Array,
+) -> tuple[Array, Array, Array]:
+    """Return coefficients of features, the index each belongs to, and indices' covariances."""
+    coefficients, owners = [np.empty((0, alpha.shape[1]))], [np.empty(0, dtype=int)]
+    covariances = np.zeros(len(indices))
+    for part in family.batches(len(indices)):
+        columns, local = family.features(indices[part])
+        block = theta[part][local, None] * (columns.T @ alpha)
+        products = np.sum(block * (columns.T @ weighted), axis=1)
+        covariances[part] = np.bincount(local, products, minlength=len(theta[part]))
+        coefficients.append(block)
+        owners.append(local + part.start)
+    return np.vstack(coefficients), np.concatenate(owners), covariances
