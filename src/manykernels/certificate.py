@@ -90,6 +90,6 @@ def from_draws(
     return from_norm(problem, solution, largest * float(upper ** (1 / power)), "estimate")
 
 
-def affordable(family: KernelFamily, outputs: int, work: float = EXACT_WORK) -> bool:
-    """Tell whether the gradient of every kernel can be computed within ``work``."""
-    return family.enumeration_work * outputs <= work and family.distinct <= EXACT_SIZE
+def affordable(family: KernelFamily, outputs: int) -> bool:
+    """Tell whether the gradient of every kernel can be computed for a final certificate."""
+    return family.enumeration_work * outputs <= EXACT_WORK and family.distinct <= EXACT_SIZE

@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import Array
 from ..losses import NonsmoothLoss, SmoothLoss, Squared
 from ..objective import Problem
+from .libsvm import solvable, solve_libsvm
 from .newton import Point, newton, proximal_newton
 from .systems import FeatureSystem, GramSystem, System
 
@@ -46,7 +47,8 @@ def solve(
     r"""Find :math:`\alpha^*(\theta)` and :math:`J(\theta)`.
 
     Closed form for the squared loss (one factorisation for all outputs), Newton's method for
-    smooth losses, proximal Newton steps for the others.
+    smooth losses, proximal Newton steps for the others, started from libsvm's solution where
+    there is an intercept.
 
     Parameters
     ----------
@@ -78,6 +80,9 @@ def solve(
         arguments = (y, problem.weights, problem.strength, problem.intercept, system, point)
         if isinstance(problem.loss, NonsmoothLoss):
             v = -problem.strength * alpha / problem.weights[:, None]
+            if solvable(problem.loss, problem.intercept, n):
+                point, v = solve_libsvm(problem.loss, y, problem.weights, problem.strength, system)
+                arguments = (*arguments[:-1], point)
             point, v = proximal_newton(problem.loss, *arguments, v, tol)
         elif isinstance(problem.loss, SmoothLoss):
             point = newton(problem.loss, *arguments, tol)

@@ -149,23 +149,31 @@ def proximal_newton(
     width ends at the exact solution after finitely many steps; a smaller one needs fewer steps
     and makes worse conditioned systems. Stops when the duality gap of the original problem is
     below ``tol`` times the objective.
-
-    Libsvm and liblinear solve the same duals, but to a tolerance on violations rather than on
-    the gap, without warm starts, libsvm only with and liblinear only without an unpenalised
-    intercept. One method on top of the Newton solver covers both cases and both systems.
     """
     s = weights[:, None]
     point = start
     for step in range(100):
+        if _gap(loss, y, s, strength, system, point, v) <= tol:
+            break
         smoothed = Smoothed(loss, v, WIDTHS[min(step, len(WIDTHS) - 1)])
         point = newton(smoothed, y, weights, strength, intercept, system, point, tol / 10)
         v = smoothed.gradient(y, point.fitted)
-        generated = system.from_dual(-s * v / strength)
-        norms = system.inner(point.coefficients, point.coefficients) + system.inner(
-            generated, generated
-        )
-        risk = float(np.sum(s * loss.value(y, point.fitted)))
-        gap = risk + float(np.sum(s * loss.conjugate(y, v)) + strength / 2 * norms[0])
-        if gap <= tol * (risk + strength / 2 * norms[0] / 2):
-            break
     return point, v
+
+
+def _gap(
+    loss: NonsmoothLoss,
+    y: Array,
+    s: Array,
+    strength: float,
+    system: System,
+    point: Point,
+    v: Array,
+) -> float:
+    """Return the duality gap of a primal and a dual point, relative to the primal value."""
+    generated = system.from_dual(-s * v / strength)
+    norm = float(system.inner(point.coefficients, point.coefficients)[0])
+    dual_norm = float(system.inner(generated, generated)[0])
+    primal = float(np.sum(s * loss.value(y, point.fitted))) + strength / 2 * norm
+    dual = -float(np.sum(s * loss.conjugate(y, v))) - strength / 2 * dual_norm
+    return (primal - dual) / primal if primal > 0 else 0.0

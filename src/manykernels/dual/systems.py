@@ -45,6 +45,10 @@ class System(Protocol):
         """Return inner products of functions, one for each column."""
         ...
 
+    def matrix(self) -> Array:
+        """Return the kernel matrix, of shape (n, n)."""
+        ...
+
     def from_dual(self, alpha: Array) -> Array:
         r"""Return the coefficients of :math:`\sum_t \alpha_t \kappa(x_t, \cdot)`."""
         ...
@@ -74,25 +78,21 @@ class GramSystem:
         Elsewhere :math:`\alpha_t = r_t/\lambda`, so the factorisation shrinks to the rows that
         matter (the support vectors).
         """
+        live = live_rows(curvature)
+        if live.all():
+            return dual_ridge(self.gram.copy(), curvature, linear, strength, intercept)
         alpha = linear / strength
-        live = curvature > 1e-12 * curvature.max(initial=0.0)
-        if not live.any():
-            return alpha, np.zeros(linear.shape[1])
-        whole = bool(live.all())
+        dead = alpha[~live]
+        fixed = self.gram[np.ix_(live, ~live)] @ dead
         d = curvature[live]
-        target = linear[live] / d[:, None]
-        if not whole:
-            target = target - self.gram[np.ix_(live, ~live)] @ alpha[~live]
-        matrix = self.gram.copy() if whole else self.gram[np.ix_(live, live)]
-        matrix[np.diag_indices_from(matrix)] += strength / d
-        factor = factorise(matrix)
-        inner = cho_solve(factor, target, check_finite=False)
-        b = np.zeros(linear.shape[1])
-        if intercept:
-            ones = cho_solve(factor, np.ones(len(d)), check_finite=False)
-            b = (inner.sum(axis=0) + alpha[~live].sum(axis=0)) / ones.sum()
-            inner = inner - np.outer(ones, b)
-        alpha[live] = inner
+        alpha[live], b = dual_ridge(
+            self.gram[np.ix_(live, live)],
+            d,
+            linear[live] - d[:, None] * fixed,
+            strength,
+            intercept,
+            dead.sum(axis=0),
+        )
         return alpha, b
 
     def fitted(self, coefficients: Array) -> Array:
@@ -102,6 +102,10 @@ class GramSystem:
     def inner(self, left: Array, right: Array) -> Array:
         """Return inner products."""
         return np.sum(left * (self.gram @ right), axis=0)
+
+    def matrix(self) -> Array:
+        """Return the kernel matrix."""
+        return self.gram
 
     def from_dual(self, alpha: Array) -> Array:
         """Return the dual variables themselves."""
@@ -127,8 +131,24 @@ class FeatureSystem:
     def ridge(
         self, curvature: Array, linear: Array, strength: float, intercept: bool
     ) -> tuple[Array, Array]:
-        """Solve the normal equations, on features centred with the curvature as weights."""
+        """Solve the normal equations, on features centred with the curvature as weights.
+
+        When fewer rows than features have curvature, solve for their dual variables instead.
+        """
         features = self.features
+        live = live_rows(curvature)
+        if live.sum() < features.shape[1]:
+            dead = features[~live].T @ (linear[~live] / strength)
+            rows, d = features[live], curvature[live]
+            alpha, b = dual_ridge(
+                rows @ rows.T,
+                d,
+                linear[live] - d[:, None] * (rows @ dead),
+                strength,
+                intercept,
+                linear[~live].sum(axis=0) / strength,
+            )
+            return rows.T @ alpha + dead, b
         level = np.zeros(linear.shape[1])
         centre = np.zeros(features.shape[1])
         if intercept:
@@ -152,6 +172,10 @@ class FeatureSystem:
         """Return inner products."""
         return np.sum(left * right, axis=0)
 
+    def matrix(self) -> Array:
+        """Return the kernel matrix."""
+        return self.features @ self.features.T
+
     def from_dual(self, alpha: Array) -> Array:
         """Return the weights of a dual point."""
         return self.features.T @ alpha
@@ -159,6 +183,37 @@ class FeatureSystem:
     def to_dual(self, coefficients: Array) -> Array | None:
         """Return None: features may be fewer than rows."""
         return None
+
+
+def live_rows(curvature: Array) -> Array:
+    """Return which rows have a curvature that matters."""
+    return curvature > 1e-12 * curvature.max(initial=0.0)
+
+
+def dual_ridge(
+    gram: Array,
+    curvature: Array,
+    linear: Array,
+    strength: float,
+    intercept: bool,
+    elsewhere: Array | float = 0.0,
+) -> tuple[Array, Array]:
+    r"""Solve :math:`(K + \lambda D^{-1})\alpha + b = D^{-1} r`; ``gram`` is overwritten.
+
+    With an intercept the dual variables and ``elsewhere``, the sum of those of other rows, add
+    up to zero.
+    """
+    if not len(gram):
+        return np.zeros_like(linear), np.zeros(linear.shape[1])
+    gram[np.diag_indices_from(gram)] += strength / curvature
+    factor = factorise(gram)
+    alpha = cho_solve(factor, linear / curvature[:, None], check_finite=False)
+    b = np.zeros(linear.shape[1])
+    if intercept:
+        ones = cho_solve(factor, np.ones(len(gram)), check_finite=False)
+        b = (alpha.sum(axis=0) + elsewhere) / ones.sum()
+        alpha = alpha - np.outer(ones, b)
+    return alpha, b
 
 
 def factorise(matrix: Array) -> tuple[Array, bool]:

@@ -61,6 +61,11 @@ class GradientField(Protocol):
         ...
 
     @property
+    def enumerated(self) -> bool:
+        """Whether the gradient of every kernel is computed anyway."""
+        ...
+
+    @property
     def largest_ratio(self) -> float:
         """Upper bound of the importance ratios :math:`g_i/s_i` of ``draw`` over the family."""
         ...

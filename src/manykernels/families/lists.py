@@ -86,6 +86,8 @@ class ListFamily(FamilyOverBases):
 class ListField(FieldOverBases):
     """The gradient over a list of kernels at one dual point."""
 
+    enumerated = True
+
     @cached_property
     def _all(self) -> Array:
         masses = nonnegative(self.bases.singles(self.start))

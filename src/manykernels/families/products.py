@@ -15,8 +15,7 @@ from .base import Draw, choose, nonnegative
 from .index_sets import IndexSet, Monomials, all_indices, without
 from .over_bases import FamilyOverBases, FieldOverBases
 
-ENUMERATION_WORK = 2e7
-"""Below so many multiplications all gradients are computed, rather than a tree of masses."""
+ENUMERATION_WORK = 2e7  # some milliseconds: less than the dual solution that comes with it
 
 _CACHE_BYTES = 256 * 2**20  # for the symmetric polynomials, n x n each
 
@@ -37,6 +36,9 @@ class ProductFamily(FamilyOverBases):
         more expensive.
     names : sequence of str, default=x0, x1, ...
         Names of the base kernels.
+    enumerate_below : float, default=2e7
+        All gradients are computed, rather than a tree of masses, where that takes at most so
+        many multiplications.
 
     Notes
     -----
@@ -46,8 +48,7 @@ class ProductFamily(FamilyOverBases):
       and O(k n^2 R q) with k >= 3;
     * Gram matrices: O(k r n^2) for each distinct prefix with k to go.
 
-    Draws that share a prefix share its cost. When all gradients together are cheaper than
-    ``ENUMERATION_WORK`` they are computed instead, to full relative accuracy.
+    Draws that share a prefix share its cost.
     """
 
     def __init__(
@@ -57,9 +58,10 @@ class ProductFamily(FamilyOverBases):
         index_set: IndexSet | None = None,
         rho: Sequence[float] | Array | None = None,
         names: Sequence[str] | None = None,
+        enumerate_below: float = ENUMERATION_WORK,
     ) -> None:
         super().__init__(bases, names)
-        self.degree = degree
+        self.degree, self.enumerate_below = degree, enumerate_below
         self.index_set: IndexSet = Monomials() if index_set is None else index_set
         self.rho = np.ones(degree + 1) if rho is None else np.asarray(rho, dtype=float)
         if self.rho.shape != (degree + 1,) or not np.all(self.rho > 0):
@@ -127,7 +129,9 @@ class ProductFamily(FamilyOverBases):
 
     def on(self, bases: FeatureBlocks | GramStack) -> Self:
         """Return the same family on other rows."""
-        return type(self)(bases, self.degree, self.index_set, self.rho, self.names)
+        return type(self)(
+            bases, self.degree, self.index_set, self.rho, self.names, self.enumerate_below
+        )
 
     def closed(self, other: Self | None = None) -> Array:
         r"""Return the sum of all kernels, :math:`\sum_d \rho_d^{-2} Q_d`: the optimum of p = 2.
@@ -187,7 +191,8 @@ class ProductField(FieldOverBases):
     @property
     def enumerated(self) -> bool:
         """Whether the field computes all gradients rather than a tree of masses."""
-        return self.family.enumeration_work * self.alpha.shape[1] <= ENUMERATION_WORK
+        work = self.family.enumeration_work * self.alpha.shape[1]
+        return work <= self.family.enumerate_below
 
     @cached_property
     def by_degree(self) -> Array:
@@ -212,9 +217,10 @@ class ProductField(FieldOverBases):
         kind = self.family.index_set
         return [
             masses * kind.multiplicity(table)
-            for masses, table in zip(self._masses(), self.family.tables, strict=True)
+            for masses, table in zip(self._masses, self.family.tables, strict=True)
         ]
 
+    @cached_property
     def _masses(self) -> list[Array]:
         r"""Return :math:`\alpha^\top K_v \alpha` for all distinct kernels, by degree."""
         strict = self.family.index_set.strict
@@ -240,7 +246,7 @@ class ProductField(FieldOverBases):
         """
         kind = self.family.index_set
         parts = []
-        for d, masses in enumerate(self._masses()):
+        for d, masses in enumerate(self._masses):
             if kind.name == "tuples":
                 masses = masses * kind.weight(kind.multiplicity(self.family.tables[d]))
             parts.append(masses / self.family.rho[d] ** 2)

@@ -74,6 +74,11 @@ class WeightedField:
         self.family, self.inner = family, inner
 
     @property
+    def enumerated(self) -> bool:
+        """Whether the gradient of every kernel is computed anyway."""
+        return self.inner.enumerated
+
+    @property
     def mass(self) -> float:
         """Mass of the proposal."""
         return self.inner.mass

@@ -9,15 +9,17 @@ from itertools import count
 import numpy as np
 
 from ..arrays import Array
-from ..certificate import Certificate, affordable, exact, from_draws
+from ..certificate import Certificate, exact, from_draws
 from ..dual import DualSolution, solve
 from ..families import Draw, GradientField, KernelFamily
-from ..families.products import ENUMERATION_WORK
 from ..objective import Problem
 from ..potentials import Potential, PowerNorm
 from .iterate import Iterate
 from .samplers import GradientSampler, Sampler
 from .steps import HarmonicStep, Moments, StepSize
+
+INNER_TOL = 1e-7
+"""Relative duality gap to which the dual is solved at each iteration."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +101,10 @@ class MirrorDescent:
         """
         potential = self.mirror_map(family, problem.nu)
         iterate = Iterate(family, potential, problem.nu)
-        cheap = affordable(family, problem.y.shape[1], ENUMERATION_WORK)
         forecast = Forecast(problem, family, potential)
         solution: DualSolution | None = None
         for k in count(1):
-            solution = solve(problem, iterate.system(), solution)
+            solution = solve(problem, iterate.system(), solution, INNER_TOL)
             gradient = family.at(solution.alpha)
             if k == 1:
                 # A step must not depend on the draw it is used with: the first one is
@@ -112,7 +113,7 @@ class MirrorDescent:
             draw = self.sampler.draw(family, gradient, self.draws, rng)
             certificate = (
                 exact(problem, solution, gradient)
-                if cheap
+                if gradient.enumerated
                 else from_draws(problem, solution, gradient, draw)
             )
             eta = self.step(k, forecast.moments(gradient))

@@ -1,0 +1,48 @@
+"""Support vector machines with an intercept, solved by libsvm through scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, SVR
+
+from ..arrays import Array
+from ..losses import EpsilonInsensitive, Hinge, Loss
+from .newton import Point
+from .systems import System
+
+LARGEST = 5_000
+"""Rows above which a kernel matrix is not made for libsvm."""
+
+_STEPS = 100_000  # libsvm's own limit; what it leaves is done by Newton steps
+
+
+def solvable(loss: Loss, intercept: bool, rows: int) -> bool:
+    """Tell whether libsvm solves this kind of problem: it always fits an intercept."""
+    return intercept and rows <= LARGEST and isinstance(loss, Hinge | EpsilonInsensitive)
+
+
+def solve_libsvm(
+    loss: Loss, y: Array, weights: Array, strength: float, system: System
+) -> tuple[Point, Array]:
+    r"""Return libsvm's solution and its :math:`v = -\lambda\alpha/s`.
+
+    Good to a relative gap of 1e-9 to 1e-6: libsvm keeps the kernel in single precision.
+    """
+    options = {"kernel": "precomputed", "C": 1 / strength, "tol": 1e-9, "max_iter": _STEPS}
+    machine = (
+        SVR(epsilon=loss.epsilon, **options)
+        if isinstance(loss, EpsilonInsensitive)
+        else SVC(**options)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(system.matrix(), y[:, 0], sample_weight=weights)
+    alpha = np.zeros_like(y)
+    alpha[machine.support_, 0] = machine.dual_coef_[0]
+    coefficients = system.from_dual(alpha)
+    b = np.asarray(machine.intercept_, dtype=float)
+    point = Point(coefficients, b, system.fitted(coefficients) + b)
+    return point, -strength * alpha / weights[:, None]
