@@ -21,6 +21,9 @@ EXACT_SIZE = 10_000_000
 
 CONFIDENCE = 0.99
 
+PERFECT = 1e-20
+"""An objective of so little of that of f = 0 is a perfect fit, known only up to rounding."""
+
 Kind = Literal["exact", "bound", "estimate"]
 
 
@@ -48,7 +51,9 @@ class Certificate:
 def from_norm(problem: Problem, solution: DualSolution, norm: float, kind: Kind) -> Certificate:
     r"""Return the certificate when :math:`\|(g_i)_i\|_{\nu^*}` is known, bounded or estimated."""
     gap = solution.objective - problem.dual(solution.alpha, norm)
-    return Certificate(gap, gap / abs(solution.objective) if solution.objective else 0.0, kind)
+    if solution.objective <= PERFECT * problem.risk(np.zeros_like(problem.y)):
+        return Certificate(gap, 0.0, kind)
+    return Certificate(gap, gap / solution.objective, kind)
 
 
 def exact(problem: Problem, solution: DualSolution, field: GradientField) -> Certificate:

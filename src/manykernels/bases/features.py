@@ -229,4 +229,5 @@ def _scale_rows(matrix: Any, factors: Array) -> Any:
 
 def _khatri_rao(left: Array, right: Array) -> Array:
     """Return all products of a column of ``left`` with a column of ``right``."""
-    return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+    columns = left.shape[1] * right.shape[1]
+    return (left[:, :, None] * right[:, None, :]).reshape(len(left), columns)

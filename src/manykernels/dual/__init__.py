@@ -10,7 +10,7 @@ from ..arrays import Array
 from ..losses import NonsmoothLoss, SmoothLoss, Squared
 from ..objective import Problem
 from .libsvm import solvable, solve_libsvm
-from .newton import Point, newton, proximal_newton
+from .newton import Point, newton, proximal_newton, squared_norm
 from .systems import FeatureSystem, GramSystem, System
 
 __all__ = ["DualSolution", "FeatureSystem", "GramSystem", "System", "solve"]
@@ -64,19 +64,18 @@ def solve(
     n, outputs = problem.y.shape
     if isinstance(problem.loss, Squared):
         linear = problem.weights[:, None] * problem.y
-        coefficients, b = system.ridge(problem.weights, linear, problem.strength, problem.intercept)
-        fitted = system.fitted(coefficients) + b
-        alpha = system.to_dual(coefficients)
+        point = Point(*system.ridge(problem.weights, linear, problem.strength, problem.intercept))
+        alpha = system.to_dual(point.coefficients)
         if alpha is None:
-            alpha = problem.dual_point(fitted)
-        return _solution(problem, system, coefficients, alpha, b, fitted)
+            alpha = problem.dual_point(point.fitted)
+        return _solution(problem, system, point, alpha)
     first = start.alpha if start is not None else np.zeros((n, outputs))
     constants = start.intercept if start is not None else np.zeros(outputs)
     points, duals = [], []
     for c in range(outputs):
         y, alpha = problem.y[:, [c]], first[:, [c]]
         coefficients = system.from_dual(alpha)
-        point = Point(coefficients, constants[[c]], system.fitted(coefficients) + constants[c])
+        point = Point(coefficients, constants[[c]], system.values(coefficients))
         arguments = (y, problem.weights, problem.strength, problem.intercept, system, point)
         if isinstance(problem.loss, NonsmoothLoss):
             v = -problem.strength * alpha / problem.weights[:, None]
@@ -94,24 +93,15 @@ def solve(
             )
         points.append(point)
         duals.append(-problem.weights[:, None] * v / problem.strength)
-    return _solution(
-        problem,
-        system,
+    joint = Point(
         np.hstack([point.coefficients for point in points]),
-        np.hstack(duals),
         np.concatenate([point.intercept for point in points]),
-        np.hstack([point.fitted for point in points]),
+        np.hstack([point.values for point in points]),
     )
+    return _solution(problem, system, joint, np.hstack(duals))
 
 
-def _solution(
-    problem: Problem,
-    system: System,
-    coefficients: Array,
-    alpha: Array,
-    intercept: Array,
-    fitted: Array,
-) -> DualSolution:
-    quadratic = float(system.inner(coefficients, coefficients).sum())
-    objective = problem.primal(fitted, quadratic)
-    return DualSolution(alpha, intercept, fitted, quadratic, objective)
+def _solution(problem: Problem, system: System, point: Point, alpha: Array) -> DualSolution:
+    quadratic = squared_norm(system, point)
+    objective = problem.primal(point.fitted, quadratic)
+    return DualSolution(alpha, point.intercept, point.fitted, quadratic, objective)

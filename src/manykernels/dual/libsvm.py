@@ -44,5 +44,5 @@ def solve_libsvm(
     alpha[machine.support_, 0] = machine.dual_coef_[0]
     coefficients = system.from_dual(alpha)
     b = np.asarray(machine.intercept_, dtype=float)
-    point = Point(coefficients, b, system.fitted(coefficients) + b)
+    point = Point(coefficients, b, system.values(coefficients))
     return point, -strength * alpha / weights[:, None]

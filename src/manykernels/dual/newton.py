@@ -66,11 +66,21 @@ class Smoothed:
 
 @dataclass(frozen=True)
 class Point:
-    """A function of the space plus a constant: its coefficients and values, one output."""
+    """A function of the space plus a constant, one output; ``values`` are without the constant."""
 
     coefficients: Array
     intercept: Array
-    fitted: Array
+    values: Array
+
+    @property
+    def fitted(self) -> Array:
+        """Values with the constant."""
+        return self.values + self.intercept
+
+
+def squared_norm(system: System, point: Point) -> float:
+    """Return the squared norm of a function."""
+    return float(system.inner(point.coefficients, point.coefficients, point.values).sum())
 
 
 def newton(
@@ -92,8 +102,8 @@ def newton(
     s = weights[:, None]
 
     def objective(point: Point) -> float:
-        norm = float(system.inner(point.coefficients, point.coefficients)[0])
-        return float(np.sum(s * loss.value(y, point.fitted))) + strength / 2 * norm
+        risk = float(np.sum(s * loss.value(y, point.fitted)))
+        return risk + strength / 2 * squared_norm(system, point)
 
     point, value = start, objective(start)
     for _ in range(100):
@@ -103,23 +113,19 @@ def newton(
         # step, whose length the line search settles.
         curvature = curvature + 1e-8 * s if curvature.sum() < 1e-8 else curvature
         linear = curvature * point.fitted - slope
-        coefficients, b = system.ridge(curvature[:, 0], linear, strength, intercept)
-        move = coefficients - point.coefficients
-        fitted = system.fitted(coefficients) + b
-        change = fitted - point.fitted
-        descent = float(
-            np.sum(slope * change) + strength * system.inner(move, point.coefficients)[0]
-        )
+        full = Point(*system.ridge(curvature[:, 0], linear, strength, intercept))
+        move = full.coefficients - point.coefficients
+        inner = system.inner(move, point.coefficients, point.values)[0]
+        descent = float(np.sum(slope * (full.fitted - point.fitted)) + strength * inner)
         if -descent / 2 <= tol * abs(value):
             # The decrement is that of the last point; the full step is closer still.
-            full = Point(coefficients, b, fitted)
             return full if objective(full) <= value else point
         length = 1.0
         while True:
             trial = Point(
                 point.coefficients + length * move,
-                point.intercept + length * (b - point.intercept),
-                point.fitted + length * change,
+                point.intercept + length * (full.intercept - point.intercept),
+                point.values + length * (full.values - point.values),
             )
             trial_value = objective(trial)
             if trial_value <= value + 1e-4 * length * descent:
@@ -172,8 +178,8 @@ def _gap(
 ) -> float:
     """Return the duality gap of a primal and a dual point, relative to the primal value."""
     generated = system.from_dual(-s * v / strength)
-    norm = float(system.inner(point.coefficients, point.coefficients)[0])
-    dual_norm = float(system.inner(generated, generated)[0])
-    primal = float(np.sum(s * loss.value(y, point.fitted))) + strength / 2 * norm
+    dual_norm = float(system.inner(generated, generated, system.values(generated)).sum())
+    risk = float(np.sum(s * loss.value(y, point.fitted)))
+    primal = risk + strength / 2 * squared_norm(system, point)
     dual = -float(np.sum(s * loss.conjugate(y, v))) - strength / 2 * dual_norm
     return (primal - dual) / primal if primal > 0 else 0.0

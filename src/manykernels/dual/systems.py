@@ -16,7 +16,7 @@ class System(Protocol):
 
     def ridge(
         self, curvature: Array, linear: Array, strength: float, intercept: bool
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Array, Array, Array]:
         r"""Minimise :math:`\sum_t \frac12 d_t f_t^2 - r_t f_t + \frac\lambda2\|f\|^2` over f (+ b).
 
         Parameters
@@ -34,15 +34,20 @@ class System(Protocol):
         -------
         coefficients : ndarray of shape (size, c)
         intercept : ndarray of shape (c,)
+        values : ndarray of shape (n, c)
+            The function's values without the intercept.
         """
         ...
 
-    def fitted(self, coefficients: Array) -> Array:
+    def values(self, coefficients: Array) -> Array:
         """Return the function's values on the training rows, of shape (n, c)."""
         ...
 
-    def inner(self, left: Array, right: Array) -> Array:
-        """Return inner products of functions, one for each column."""
+    def inner(self, left: Array, right: Array, right_values: Array) -> Array:
+        """Return inner products of functions, one for each column.
+
+        Given by their coefficients and, for the second, also by its values.
+        """
         ...
 
     def matrix(self) -> Array:
@@ -72,7 +77,7 @@ class GramSystem:
 
     def ridge(
         self, curvature: Array, linear: Array, strength: float, intercept: bool
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Array, Array, Array]:
         r"""Solve :math:`(K + \lambda D^{-1})\alpha + b = D^{-1} r` on the rows with d > 0.
 
         Elsewhere :math:`\alpha_t = r_t/\lambda`, so the factorisation shrinks to the rows that
@@ -85,7 +90,7 @@ class GramSystem:
         dead = alpha[~live]
         fixed = self.gram[np.ix_(live, ~live)] @ dead
         d = curvature[live]
-        alpha[live], b = dual_ridge(
+        alpha[live], b, own = dual_ridge(
             self.gram[np.ix_(live, live)],
             d,
             linear[live] - d[:, None] * fixed,
@@ -93,15 +98,18 @@ class GramSystem:
             intercept,
             dead.sum(axis=0),
         )
-        return alpha, b
+        values = np.empty_like(alpha)
+        values[live] = own + fixed
+        values[~live] = self.gram[~live] @ alpha
+        return alpha, b, values
 
-    def fitted(self, coefficients: Array) -> Array:
+    def values(self, coefficients: Array) -> Array:
         """Return the function's values."""
         return self.gram @ coefficients
 
-    def inner(self, left: Array, right: Array) -> Array:
-        """Return inner products."""
-        return np.sum(left * (self.gram @ right), axis=0)
+    def inner(self, left: Array, right: Array, right_values: Array) -> Array:
+        """Return inner products: dual variables times values."""
+        return np.sum(left * right_values, axis=0)
 
     def matrix(self) -> Array:
         """Return the kernel matrix."""
@@ -130,7 +138,7 @@ class FeatureSystem:
 
     def ridge(
         self, curvature: Array, linear: Array, strength: float, intercept: bool
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Array, Array, Array]:
         """Solve the normal equations, on features centred with the curvature as weights.
 
         When fewer rows than features have curvature, solve for their dual variables instead.
@@ -140,7 +148,7 @@ class FeatureSystem:
         if live.sum() < features.shape[1]:
             dead = features[~live].T @ (linear[~live] / strength)
             rows, d = features[live], curvature[live]
-            alpha, b = dual_ridge(
+            alpha, b, _ = dual_ridge(
                 rows @ rows.T,
                 d,
                 linear[live] - d[:, None] * (rows @ dead),
@@ -148,7 +156,8 @@ class FeatureSystem:
                 intercept,
                 linear[~live].sum(axis=0) / strength,
             )
-            return rows.T @ alpha + dead, b
+            w = rows.T @ alpha + dead
+            return w, b, features @ w
         level = np.zeros(linear.shape[1])
         centre = np.zeros(features.shape[1])
         if intercept:
@@ -161,15 +170,15 @@ class FeatureSystem:
         matrix[np.diag_indices_from(matrix)] += strength
         w = np.zeros((features.shape[1], linear.shape[1]))
         if len(matrix):
-            w = cho_solve(factorise(matrix), features.T @ linear, check_finite=False)
-        return w, level - centre @ w
+            w = cho_solve(factorise(matrix)[0], features.T @ linear, check_finite=False)
+        return w, level - centre @ w, self.features @ w
 
-    def fitted(self, coefficients: Array) -> Array:
+    def values(self, coefficients: Array) -> Array:
         """Return the function's values."""
         return self.features @ coefficients
 
-    def inner(self, left: Array, right: Array) -> Array:
-        """Return inner products."""
+    def inner(self, left: Array, right: Array, right_values: Array) -> Array:
+        """Return inner products of weights."""
         return np.sum(left * right, axis=0)
 
     def matrix(self) -> Array:
@@ -197,30 +206,33 @@ def dual_ridge(
     strength: float,
     intercept: bool,
     elsewhere: Array | float = 0.0,
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, Array]:
     r"""Solve :math:`(K + \lambda D^{-1})\alpha + b = D^{-1} r`; ``gram`` is overwritten.
 
     With an intercept the dual variables and ``elsewhere``, the sum of those of other rows, add
-    up to zero.
+    up to zero. The values :math:`K\alpha` are returned as what the equation says they are: the
+    product itself loses all digits when the ridge is tiny and :math:`\alpha` huge.
     """
     if not len(gram):
-        return np.zeros_like(linear), np.zeros(linear.shape[1])
-    gram[np.diag_indices_from(gram)] += strength / curvature
-    factor = factorise(gram)
-    alpha = cho_solve(factor, linear / curvature[:, None], check_finite=False)
+        return np.zeros_like(linear), np.zeros(linear.shape[1]), np.zeros_like(linear)
+    target = linear / curvature[:, None]
+    ridge = strength / curvature
+    gram[np.diag_indices_from(gram)] += ridge
+    factor, jitter = factorise(gram)
+    alpha = cho_solve(factor, target, check_finite=False)
     b = np.zeros(linear.shape[1])
     if intercept:
         ones = cho_solve(factor, np.ones(len(gram)), check_finite=False)
         b = (alpha.sum(axis=0) + elsewhere) / ones.sum()
         alpha = alpha - np.outer(ones, b)
-    return alpha, b
+    return alpha, b, target - b - (ridge + jitter)[:, None] * alpha
 
 
-def factorise(matrix: Array) -> tuple[Array, bool]:
-    """Return the Cholesky factor of a positive definite matrix.
+def factorise(matrix: Array) -> tuple[tuple[Array, bool], float]:
+    """Return the Cholesky factor of a positive definite matrix, and what was added to it.
 
     Where rounding has made it indefinite (a ridge below 1e-16 of the matrix), the smallest
-    multiple of the identity that lets the factorisation through is added; the duality gap
+    multiple of the identity that lets it through, from 1e-12 up, is added; the duality gap
     then shows what that cost.
     """
     jitter = 0.0
@@ -229,8 +241,8 @@ def factorise(matrix: Array) -> tuple[Array, bool]:
         try:
             trial = matrix + jitter * np.eye(len(matrix)) if jitter else matrix
             factor: tuple[Array, bool] = cho_factor(trial, lower=True, check_finite=False)
-            return factor
+            return factor, jitter
         except LinAlgError:
-            jitter = max(10 * jitter, 1e-15 * scale)
+            jitter = max(10 * jitter, 1e-12 * scale)
             if jitter > scale:
                 raise

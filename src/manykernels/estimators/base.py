@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from ..arrays import Array
 from ..bases import FeatureBlocks, GramStack
@@ -26,6 +28,10 @@ from .progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+ONE_THREAD_ROWS = 2_000
+"""Up to so many rows a fit runs on one BLAS thread."""
 
 
 class BaseMKL(BaseEstimator):  # type: ignore[misc]
@@ -118,8 +124,10 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
             targets, weights, loss, float(self.alpha), float(self.p), bool(self.fit_intercept)
         )
         family = ProductFamily(bases, self.degree, self._index_set(), self.rho, self._kernels.names)
-        result = self._solve(problem, family, rng)
-
+        # Several threads make the many small matrix products of a fit slower, not faster.
+        few = problem.y.shape[0] <= ONE_THREAD_ROWS
+        with threadpool_limits(1, user_api="blas") if few else nullcontext():
+            result = self._solve(problem, family, rng)
         self._predictor = make_predictor(family, result, weights)
         self._store(family, result, used, X.shape[0])
 

@@ -70,8 +70,7 @@ class PowerNorm:
     def project(self, theta: Array, nu: float) -> Array:
         r"""Project on :math:`\Delta_\nu`.
 
-        A scaling in O(d) for :math:`\nu = q`, a threshold found by root finding for
-        :math:`\nu = 1`, one (q = 2) or two nested root findings otherwise, each O(d).
+        A scaling for :math:`\nu = q`, else one root finding. O(d) for each evaluation.
         """
         theta = np.maximum(theta, 0.0)
         if power_norm(theta, nu) <= 1:
@@ -94,40 +93,27 @@ class PowerNorm:
     def _shrink(self, dual: Array, nu: float) -> Array:
         r"""Solve :math:`N^{2-q}\theta_i^{q-1} + c\theta_i^{\nu-1} = u_i`, :math:`N = \|\theta\|_q`.
 
-        ``c`` is the multiplier of the constraint, found by root finding on its logarithm. For
-        q != 2 the factor :math:`N^{2-q}` is an unknown too, found around it.
+        With :math:`\theta = t/\|t\|_\nu` all solutions of norm one lie on the curve
+        :math:`t_i^{q-1} + c' t_i^{\nu-1} = u_i`; what is left is one equation for :math:`c'`, whose
+        left side is negative for a small :math:`c'` and grows without bound.
         """
         support = dual > 0
         u = dual[support]
 
-        def on_sphere(factor: float) -> Array:
-            def excess(log_c: float) -> float:
-                theta = _solve_two_powers(factor, self.q - 1, np.exp(log_c), nu - 1, u)
-                return float(np.sum(theta**nu)) - 1
+        def mismatch(log_c: float) -> float:
+            t = _solve_two_powers(self.q - 1, log_c, nu - 1, u)
+            own, ball = power_norm(t, self.q), power_norm(t, nu)
+            return float((2 - self.q) * np.log(own / ball) - (self.q - 1) * np.log(ball))
 
-            # With c = ||u||_nu*, theta <= (u/c)^(1/(nu-1)) has norm at most one.
-            top = np.log(power_norm(u, nu / (nu - 1)))
-            low = top - 1.0
-            while excess(low) < 0:
-                low -= 2 * (top - low)
-            log_c = brentq(excess, low, top, xtol=1e-14, rtol=1e-14, maxiter=500)
-            return _solve_two_powers(factor, self.q - 1, np.exp(log_c), nu - 1, u)
-
-        if self.q == 2:
-            inner = on_sphere(1.0)
-        else:
-
-            def mismatch(log_factor: float) -> float:
-                theta = on_sphere(np.exp(log_factor))
-                return (2 - self.q) * np.log(power_norm(theta, self.q)) - log_factor
-
-            # On the sphere of the nu-norm the q-norm lies between d^-|1/nu-1/q| and its inverse.
-            width = abs(2 - self.q) * abs(1 / nu - 1 / self.q) * np.log(u.size) + 1e-12
-            inner = on_sphere(
-                np.exp(brentq(mismatch, -width, width, xtol=1e-14, rtol=1e-14, maxiter=500))
-            )
+        low, high = -1.0, 1.0
+        while mismatch(low) > 0:
+            low *= 2
+        while mismatch(high) < 0:
+            high *= 2
+        log_c = brentq(mismatch, low, high, xtol=1e-14, rtol=1e-14, maxiter=500)
+        t = _solve_two_powers(self.q - 1, log_c, nu - 1, u)
         theta = np.zeros_like(dual)
-        theta[support] = inner / max(1.0, power_norm(inner, nu))
+        theta[support] = t / power_norm(t, nu)
         return theta
 
     def sparse_step(
@@ -188,20 +174,19 @@ def _link(x: Array, exponent: float) -> Array:
     return x if norm == 0 else norm * (x / norm) ** (exponent - 1)
 
 
-def _solve_two_powers(a: float, m: float, c: float, k: float, u: Array) -> Array:
-    r"""Solve :math:`a\,t^m + c\,t^k = u` for t > 0, elementwise, with m, k > 0.
+def _solve_two_powers(m: float, log_c: float, k: float, u: Array) -> Array:
+    r"""Solve :math:`t^m + c\,t^k = u` for t > 0, elementwise, with m, k > 0.
 
     In :math:`x = \ln t` the logarithm of the left side is convex with slopes between m and k, so
     Newton's method converges from everywhere.
     """
-    log_a, log_c, target = np.log(a), np.log(c), np.log(u)
-    x = np.minimum((target - log_a) / m, (target - log_c) / k)
+    target = np.log(u)
+    x = np.minimum(target / m, (target - log_c) / k)
     for _ in range(100):
-        first, second = log_a + m * x, log_c + k * x
-        total = np.logaddexp(first, second)
-        slope = m * np.exp(first - total) + k * np.exp(second - total)
+        total = np.logaddexp(m * x, log_c + k * x)
+        slope = m * np.exp(m * x - total) + k * np.exp(log_c + k * x - total)
         move = (target - total) / slope
         x = x + move
         if np.max(np.abs(move)) < 1e-14 * max(1.0, float(np.max(np.abs(x)))):
             break
-    return np.asarray(np.exp(x))
+    return np.exp(x)

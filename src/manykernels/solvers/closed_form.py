@@ -40,7 +40,8 @@ def solve_closed(problem: Problem, family: KernelFamily, rng: np.random.Generato
         indices = gradient.draw(DRAWN, rng).indices
     # The dual norm over the family is the sum of all gradients: alpha' K alpha of this kernel.
     coefficients = system.from_dual(solution.alpha)
-    norm = float(system.inner(coefficients, coefficients).sum())
+    values = system.values(coefficients)
+    norm = float(system.inner(coefficients, coefficients, values).sum())
     certificate = from_norm(problem, solution, norm, "exact")
     record = (0, 0.0, solution.objective, certificate.relative, float(family.distinct))
     history = {key: [value] for key, value in zip(HISTORY, record, strict=True)}

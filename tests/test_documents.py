@@ -1,0 +1,52 @@
+"""The README and the docstrings say what is true."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import manykernels
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_readme_example(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    names = {}
+    exec(code, names)
+    model = names["model"]
+    assert model.explain(2)["term"].tolist() == ["x20", "x3 * x7 * x11"]
+    assert model.explain(2)["share"].sum() > 0.97
+    assert model.n_kernels_ == 23426
+    assert model.gap_ < 0.04
+
+
+def modules():
+    return [m.name for m in pkgutil.walk_packages(manykernels.__path__, "manykernels.")]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_docstring_examples(name):
+    results = doctest.testmod(importlib.import_module(name))
+    assert results.failed == 0
+
+
+def test_some_docstrings_have_examples():
+    found = sum(
+        len(test.examples)
+        for name in modules()
+        for test in doctest.DocTestFinder().find(importlib.import_module(name))
+    )
+    assert found >= 10
+
+
+def test_architecture_names_every_part():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    for path in Path(manykernels.__file__).parent.iterdir():
+        if path.suffix == ".py" and path.stem != "__init__":
+            assert path.name in text
+        elif path.is_dir() and (path / "__init__.py").exists():
+            assert f"{path.name}/" in text

@@ -1,0 +1,115 @@
+import copy
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process.kernels import RBF, DotProduct
+
+from manykernels.bases import FeatureBlocks, GramStack
+from manykernels.kernels import Precomputed, check_gram, rbf, refuse_large, resolve
+
+NAMES = ["age", "bmi", "bp"]
+
+
+def test_linear_is_one_feature_for_each_column(rng):
+    X = rng.normal(size=(6, 3))
+    kernels = resolve("linear", NAMES)
+    bases = kernels.fit(X, X)
+    assert isinstance(bases, FeatureBlocks)
+    assert kernels.names == NAMES
+    np.testing.assert_array_equal(bases.features, X)
+
+
+def test_blocks_of_columns(rng):
+    X = rng.normal(size=(6, 3))
+    kernels = resolve([("linear", ["bp", "age"]), ("linear", 1)], NAMES)
+    bases = kernels.fit(X, X)
+    assert isinstance(bases, FeatureBlocks)
+    np.testing.assert_array_equal(bases.block(0), X[:, [2, 0]])
+    np.testing.assert_array_equal(bases.block(1), X[:, [1]])
+    assert kernels.names == ["linear(bp, age)", "bmi"]
+
+
+def test_rbf_of_each_column(rng):
+    X, new = rng.normal(size=(6, 3)), rng.normal(size=(4, 3))
+    kernels = resolve("rbf", NAMES)
+    assert isinstance(kernels.fit(X, X), GramStack)
+    cross = kernels.on(new, new)
+    expected = np.exp(-((new[:, None, 1] - X[None, :, 1]) ** 2) / 2)
+    np.testing.assert_allclose(cross.kernel(1), expected)
+    assert kernels.names[1] == "rbf(bmi)"
+
+
+def test_callables_and_scikit_learn_kernels(rng):
+    def half(X, Y):
+        return X @ Y.T / 2
+
+    X = rng.normal(size=(5, 3))
+    kernels = resolve([half, (RBF(2.0), [0]), (DotProduct(), ["bmi", "bp"]), "rbf"], NAMES)
+    stack = kernels.fit(X, X)
+    np.testing.assert_allclose(stack.kernel(0), X @ X.T / 2)
+    np.testing.assert_allclose(stack.kernel(1), RBF(2.0)(X[:, [0]]))
+    np.testing.assert_allclose(stack.kernel(2), DotProduct()(X[:, 1:]))
+    np.testing.assert_allclose(stack.kernel(3), rbf(X, X))
+    assert kernels.names == [
+        "half",
+        "RBF(length_scale=2)(age)",
+        "DotProduct(sigma_0=1)(bmi, bp)",
+        "rbf(age, bmi, bp)",
+    ]
+
+
+def test_precomputed_looks_up_rows(rng):
+    F = rng.normal(size=(9, 4))
+    kernel = Precomputed(F @ F.T, name="texts")
+    kernels = resolve([kernel], ["row"])
+    train, new = np.array([[2.0], [5.0], [7.0]]), np.array([[0.0], [8.0]])
+    np.testing.assert_allclose(
+        kernels.fit(train, train).kernel(0), (F @ F.T)[[2, 5, 7]][:, [2, 5, 7]]
+    )
+    np.testing.assert_allclose(kernels.on(new, new).kernel(0), (F @ F.T)[[0, 8]][:, [2, 5, 7]])
+    assert kernels.names == ["texts"]
+    assert copy.deepcopy(kernel) is kernel
+    with pytest.raises(ValueError, match=r"X must hold row numbers 0\.\.8"):
+        kernels.on(np.array([[9.0]]), np.array([[9.0]]))
+    with pytest.raises(ValueError, match="X must hold row numbers"):
+        kernels.on(np.array([[0.5]]), np.array([[0.5]]))
+
+
+@pytest.mark.parametrize(
+    ("kernels", "message"),
+    [
+        ([], "kernels must not be empty"),
+        ("cubic", r"kernels\[0\] must be \"linear\", \"rbf\""),
+        ([3.5], r"kernels\[0\] must be"),
+        ([("rbf", ["height"])], r"refers to column 'height', which X does not have"),
+        ([("rbf", [7])], r"refers to column 7"),
+        ([("rbf", [])], "must see at least one column"),
+    ],
+)
+def test_wrong_kernels_are_named(kernels, message):
+    with pytest.raises(ValueError, match=message):
+        resolve(kernels, NAMES)
+
+
+def test_callable_of_wrong_shape(rng):
+    X = rng.normal(size=(5, 3))
+    with pytest.raises(ValueError, match=r"must return a finite matrix of shape \(5, 5\)"):
+        resolve([lambda A, B: A], NAMES).fit(X, X)
+
+
+def test_gram_checks(rng):
+    F = rng.normal(size=(20, 3))
+    check_gram(F @ F.T, "fine")
+    check_gram(np.zeros((3, 3)), "zero")
+    with pytest.raises(ValueError, match=r"'odd' must be symmetric.*Use \(K \+ K\.T\) / 2"):
+        check_gram(F @ F.T + np.triu(np.ones((20, 20)), 1), "odd")
+    with pytest.raises(
+        ValueError, match=r"'low' must be positive semi-definite; .* eigenvalue of -1"
+    ):
+        check_gram(F @ F.T - np.eye(20), "low")
+
+
+def test_stacks_too_large_for_memory_are_refused():
+    with pytest.raises(ValueError, match=r"1000 kernels on 1000000 rows take .* GiB"):
+        refuse_large(1000, 1_000_000)
+    refuse_large(10, 100)
