@@ -74,8 +74,8 @@ def main():
             print(f"  {label:<46} {method.score(test, y_test):8.3f} {seconds:8.1f}", flush=True)
         model = method.best_estimator_
         print(
-            f"\n  The objective is within {100 * model.gap_:.1f} % of the best that any combination "
-            f"of the {model.n_kernels_:,} kernels can reach."
+            f"\n  The objective is within {100 * model.gap_:.1f} % of the best that any "
+            f"combination of the {model.n_kernels_:,} kernels can reach."
         )
         print("  The terms with the largest share of the fitted function's variance:\n")
         table = model.explain(top=8)

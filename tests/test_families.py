@@ -62,7 +62,7 @@ def test_conditional_probabilities_multiply_to_q(representation, kind, r, degree
 @every
 @pytest.mark.parametrize("below", [0.0, np.inf], ids=["tree", "enumerated"])
 def test_draws_follow_q(representation, kind, below, rng):
-    family = family_of(representation, kind, rng, r=5, degree=3, below=below)
+    family = family_of(representation, kind, rng, r=5, degree=4, below=below)
     alpha = rng.normal(size=(12, 1))
     members = brute_members(family, alpha)
     count = 100_000

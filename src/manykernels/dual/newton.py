@@ -109,9 +109,10 @@ def newton(
     for _ in range(100):
         slope = s * loss.gradient(y, point.fitted)
         curvature = s * loss.curvature(y, point.fitted)
-        # Without curvature an intercept has no Newton step; a small one makes it a gradient
-        # step, whose length the line search settles.
-        curvature = curvature + 1e-8 * s if curvature.sum() < 1e-8 else curvature
+        if intercept and curvature.sum() < 1e-8:
+            # Without curvature an intercept has no Newton step; this makes it a gradient step,
+            # whose length the line search settles.
+            curvature = 1e-4 * s
         linear = curvature * point.fitted - slope
         full = Point(*system.ridge(curvature[:, 0], linear, strength, intercept))
         move = full.coefficients - point.coefficients

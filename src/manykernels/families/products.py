@@ -16,6 +16,7 @@ from .index_sets import IndexSet, Monomials, all_indices, without
 from .over_bases import FamilyOverBases, FieldOverBases
 
 ENUMERATION_WORK = 2e7  # some milliseconds: less than the dual solution that comes with it
+ENUMERATION_SIZE = 2_000_000  # kernels whose indices are listed
 
 _CACHE_BYTES = 256 * 2**20  # for the symmetric polynomials, n x n each
 
@@ -36,9 +37,10 @@ class ProductFamily(FamilyOverBases):
         more expensive.
     names : sequence of str, default=x0, x1, ...
         Names of the base kernels.
-    enumerate_below : float, default=2e7
+    enumerate_below : float, optional
         All gradients are computed, rather than a tree of masses, where that takes at most so
-        many multiplications.
+        many multiplications. By default where it takes milliseconds, or less than the tree
+        would: with many rows, n kernels cost less than an n x n matrix.
 
     Notes
     -----
@@ -58,7 +60,7 @@ class ProductFamily(FamilyOverBases):
         index_set: IndexSet | None = None,
         rho: Sequence[float] | Array | None = None,
         names: Sequence[str] | None = None,
-        enumerate_below: float = ENUMERATION_WORK,
+        enumerate_below: float | None = None,
     ) -> None:
         super().__init__(bases, names)
         self.degree, self.enumerate_below = degree, enumerate_below
@@ -93,6 +95,13 @@ class ProductFamily(FamilyOverBases):
             widest = float(self.bases.sizes.mean() ** self.degree)
             return float(self.distinct) * self.rows * widest
         return float(self.distinct) * self.rows**2
+
+    @property
+    def tree_work(self) -> float:
+        """Multiplications that the tree of masses takes at its root, contractions only."""
+        powers = sum(range(3, self.degree + 1))
+        width = self.bases.features.shape[1] if isinstance(self.bases, FeatureBlocks) else 1
+        return float(powers) * self.rows**2 * width
 
     def at(self, alpha: Array) -> ProductField:
         """Return the gradient over the family at a dual point of shape (n, c)."""
@@ -191,8 +200,12 @@ class ProductField(FieldOverBases):
     @property
     def enumerated(self) -> bool:
         """Whether the field computes all gradients rather than a tree of masses."""
-        work = self.family.enumeration_work * self.alpha.shape[1]
-        return work <= self.family.enumerate_below
+        family, outputs = self.family, self.alpha.shape[1]
+        limit = family.enumerate_below
+        if limit is None:
+            limit = max(ENUMERATION_WORK, family.tree_work * outputs)
+            limit = limit if family.distinct <= ENUMERATION_SIZE else 0.0
+        return family.enumeration_work * outputs <= limit
 
     @cached_property
     def by_degree(self) -> Array:
