@@ -36,11 +36,11 @@ def test_estimate_is_an_upper_limit_that_tightens(kind, rng):
     truth = exact(problem, solution, field).gap
     below = 0
     for _ in range(200):
-        certificate = from_draws(problem, solution, field, field.draw(200, rng))
+        certificate = from_draws(problem, solution, field.draw(200, rng))
         assert certificate.kind == "estimate"
         below += certificate.gap < truth
     assert below <= 12  # 1 % expected; the normal theory is approximate
-    many = from_draws(problem, solution, field, field.draw(200_000, rng))
+    many = from_draws(problem, solution, field.draw(200_000, rng))
     assert many.gap == pytest.approx(truth, rel=0.02)
 
 
@@ -49,7 +49,7 @@ def test_bound_for_p_1(rng):
     field = family.at(solution.alpha)
     truth = exact(problem, solution, field).gap
     for count in (20, 200, 20_000):
-        certificate = from_draws(problem, solution, field, field.draw(count, rng))
+        certificate = from_draws(problem, solution, field.draw(count, rng))
         assert certificate.kind == "bound"
         assert certificate.gap >= truth - 1e-12
     assert certificate.gap == pytest.approx(truth)
@@ -58,14 +58,14 @@ def test_bound_for_p_1(rng):
 def test_draws_say_nothing_about_the_maximum_of_unbounded_weights(rng):
     problem, family, solution = setting(rng, 1.0)
     field = WeightedFamily(family, lambda index: 2.0).at(solution.alpha)
-    certificate = from_draws(problem, solution, field, field.draw(100, rng))
+    certificate = from_draws(problem, solution, field.draw(100, rng))
     assert certificate.gap == np.inf
 
 
 def test_no_gradient_is_optimal(rng):
     problem, family, solution = setting(rng, 4 / 3)
     field = family.at(np.zeros_like(solution.alpha))
-    certificate = from_draws(problem, solution, field, field.draw(10, rng))
+    certificate = from_draws(problem, solution, field.draw(10, rng))
     assert certificate.kind == "exact"
 
 

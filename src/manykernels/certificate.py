@@ -21,6 +21,9 @@ EXACT_SIZE = 10_000_000
 
 CONFIDENCE = 0.99
 
+ESTIMABLE = 4 / 3 - 1e-9
+"""Least p for which the mean over draws estimates the dual norm well."""
+
 PERFECT = 1e-20
 """An objective of so little of that of f = 0 is a perfect fit, known only up to rounding."""
 
@@ -38,9 +41,9 @@ class Certificate:
     relative : float
         The gap divided by the objective.
     kind : {"exact", "bound", "estimate"}
-        ``"exact"``: from the gradient of every kernel. ``"bound"``: with probability 0.99 no
-        smaller gap would be true (p = 1, from draws). ``"estimate"``: a one-sided 99 % upper
-        confidence limit from draws, by the normal theory of the mean (1 < p < 2).
+        ``"exact"``: from the gradient of every kernel. ``"bound"``: from draws, too small with
+        probability 0.01 at most. ``"estimate"``: a one-sided 99 % upper confidence limit from
+        draws, by the normal theory of the mean.
     """
 
     gap: float
@@ -51,6 +54,10 @@ class Certificate:
 def from_norm(problem: Problem, solution: DualSolution, norm: float, kind: Kind) -> Certificate:
     r"""Return the certificate when :math:`\|(g_i)_i\|_{\nu^*}` is known, bounded or estimated."""
     gap = solution.objective - problem.dual(solution.alpha, norm)
+    # A gap below zero is rounding, and rounding may as well have been of the other sign.
+    gap = abs(gap)
+    if problem.intercept:
+        gap += problem.infeasibility(solution.alpha, solution.intercept)
     if solution.objective <= PERFECT * problem.risk(np.zeros_like(problem.y)):
         return Certificate(gap, 0.0, kind)
     return Certificate(gap, gap / solution.objective, kind)
@@ -62,37 +69,58 @@ def exact(problem: Problem, solution: DualSolution, field: GradientField) -> Cer
     return from_norm(problem, solution, norm, "exact")
 
 
-def from_draws(
-    problem: Problem, solution: DualSolution, field: GradientField, draw: Draw
-) -> Certificate:
-    r"""Return the certificate that draws from the family at this dual point allow.
+def estimate(problem: Problem, solution: DualSolution, draw: Draw) -> Certificate:
+    r"""Return an estimate of the gap from draws at this dual point, for p > 1.
 
-    For 1 < p < 2 the norm is :math:`\|g\|_{\nu^*}^{\nu^*} = E_s[(g/s)\, g^{\nu^*-1}]`, whatever
-    the distribution s of the draws. The root of an unbiased estimate is biased low, so the upper
-    limit of a one-sided 99 % interval takes its place.
-
-    For p = 1 the norm is a maximum. At most :math:`1/\epsilon` kernels have a probability
-    above :math:`\epsilon`, and B draws miss one of these with probability at most
-    :math:`e^{-\epsilon B}`; with :math:`\epsilon = \ln(B/\delta)/B` all of them have been seen,
-    with probability :math:`1-\delta`. A kernel not seen has a gradient of at most
-    :math:`\epsilon` times the largest importance ratio.
+    The norm is :math:`\|g\|_{\nu^*}^{\nu^*} = E_s[(g/s)\, g^{\nu^*-1}]`, whatever the distribution
+    s of the draws. The root of an unbiased estimate is biased low, so the upper limit of a
+    one-sided 99 % interval takes its place. It rests on the normal theory of the mean: good for
+    p >= 4/3, too low where one kernel that was not drawn carries the norm (p near 1).
     """
     total = draw.total
-    if total == 0:
-        return from_norm(problem, solution, 0.0, "exact")
-    largest = float(draw.gradients.max())
-    if problem.p == 1:
-        unseen = min(1.0, np.log(total / (1 - CONFIDENCE)) / total) * field.largest_ratio
-        return from_norm(problem, solution, max(largest, unseen), "bound")
+    largest = float(draw.gradients.max(initial=0.0))
     if largest == 0:
         return from_norm(problem, solution, 0.0, "estimate")
     power = problem.dual_exponent
     values = draw.ratios / largest * (draw.gradients / largest) ** (power - 1)
     mean = draw.mean(values)
-    variance = draw.mean((values - mean) ** 2) * total / max(total - 1, 1)
-    quantile = float(student.ppf(CONFIDENCE, max(total - 1, 1)))
-    upper = mean + quantile * np.sqrt(variance / total)
+    if total < 2:
+        return Certificate(np.inf, np.inf, "estimate")
+    variance = draw.mean((values - mean) ** 2) * total / (total - 1)
+    upper = mean + float(student.ppf(CONFIDENCE, total - 1)) * np.sqrt(variance / total)
     return from_norm(problem, solution, largest * float(upper ** (1 / power)), "estimate")
+
+
+def bound(problem: Problem, solution: DualSolution, draw: Draw) -> Certificate:
+    r"""Return a bound of the gap from draws at this dual point that fails in 1 % of cases.
+
+    At most :math:`1/\epsilon` kernels have a probability above :math:`\epsilon`, and B draws miss
+    one of these with probability at most :math:`e^{-\epsilon B}`; with
+    :math:`\epsilon = \ln(B/\delta)/B` all of them have been seen, with probability
+    :math:`1-\delta`. A kernel not seen then has a gradient of at most
+    :math:`u = \epsilon R`, R the largest importance ratio, and all of them together add at most
+    :math:`R\,u^{\nu^*-1}` to :math:`\|g\|_{\nu^*}^{\nu^*}`. For p = 1 the norm is the maximum.
+    """
+    total = draw.total
+    if total == 0:
+        return from_norm(problem, solution, 0.0, "exact")
+    unseen = min(1.0, np.log(total / (1 - CONFIDENCE)) / total) * draw.largest_ratio
+    largest = max(float(draw.gradients.max()), unseen)
+    if np.isinf(largest) or largest == 0:
+        return from_norm(problem, solution, largest, "bound")
+    if problem.p == 1:
+        return from_norm(problem, solution, largest, "bound")
+    power = problem.dual_exponent
+    seen = float(np.sum((draw.gradients / largest) ** power))
+    rest = draw.largest_ratio / largest * (unseen / largest) ** (power - 1)
+    return from_norm(problem, solution, largest * (seen + rest) ** (1 / power), "bound")
+
+
+def from_draws(problem: Problem, solution: DualSolution, draw: Draw) -> Certificate:
+    """Return what draws at one dual point certify: an estimate for p >= 4/3, else a bound."""
+    if problem.p >= ESTIMABLE:
+        return estimate(problem, solution, draw)
+    return bound(problem, solution, draw)
 
 
 def affordable(family: KernelFamily, outputs: int) -> bool:

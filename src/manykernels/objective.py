@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -63,6 +63,10 @@ class Problem:
             return 1.0
         return np.inf if self.p == 1 else self.nu / (self.nu - 1)
 
+    def output(self, c: int) -> Problem:
+        """Return the problem of one output."""
+        return replace(self, y=self.y[:, [c]])
+
     def risk(self, f: Array) -> float:
         """Return the mean loss of predictions ``f`` of shape (n, c), added over outputs."""
         return float(np.sum(self.weights[:, None] * self.loss.value(self.y, f)))
@@ -74,6 +78,13 @@ class Problem:
     def dual_point(self, f: Array) -> Array:
         r"""Return :math:`\alpha_t = -s_t \ell'(y_t, f_t)/\lambda`, feasible for the dual."""
         return -self.weights[:, None] * self.loss.gradient(self.y, f) / self.strength
+
+    def infeasibility(self, alpha: Array, intercept: Array) -> float:
+        r"""Return :math:`\lambda |b \sum_t \alpha_t|`, what a dual value may be too high by.
+
+        With an intercept a dual point must add up to zero; in floating point it nearly does.
+        """
+        return self.strength * abs(float(intercept @ alpha.sum(axis=0)))
 
     def dual(self, alpha: Array, quadratic: float) -> float:
         r"""Return the dual value of ``alpha``.

@@ -29,8 +29,8 @@ class Predictor:
         Their weights.
     closed : bool
         Whether the kernel is the sum of the whole family.
-    alpha : ndarray of shape (n, c)
-        Dual variables.
+    expansion : ndarray of shape (n, c), optional
+        Coefficients of the training rows in the expansion of the function in its kernel.
     intercept : ndarray of shape (c,)
         Constants.
     coefficients : ndarray of shape (m, c), optional
@@ -43,7 +43,7 @@ class Predictor:
     indices: Sequence[Index]
     theta: Array
     closed: bool
-    alpha: Array
+    expansion: Array | None
     intercept: Array
     coefficients: Array | None
     shares: Array
@@ -52,8 +52,8 @@ class Predictor:
         """Return the function on new rows, of shape (n_new, c); O(n_new m) with m features."""
         here = self.family.on(bases)
         if self.coefficients is None:
-            return self._gram(here, self.family) @ self.alpha + self.intercept
-        out = np.zeros((bases.rows, self.alpha.shape[1])) + self.intercept
+            return self._gram(here, self.family) @ self.expansion + self.intercept
+        out = np.zeros((bases.rows, 1)) + self.intercept
         start = 0
         for part in here.batches(len(self.indices)):
             columns, _ = here.features(self.indices[part])
@@ -89,10 +89,10 @@ def make_predictor(family: FamilyOverBases, result: Result, weights: Array) -> P
     indices, theta = result.indices, result.theta
     coefficients = owners = None
     if family.explicit:
-        coefficients, owners, parts = _features(family, indices, theta, solution.alpha, weighted)
+        coefficients, owners, parts = _features(family, result, weighted)
     else:
         assert isinstance(family.bases, GramStack)
-        probe = weighted @ solution.alpha.T
+        probe = weighted @ solution.coefficients.T
         covariances = [np.vdot(probe, family.bases.product(index)) for index in indices]
         parts = theta * family.weights(indices) * np.array(covariances)
     shares = parts / variance if variance > 0 else np.zeros(len(indices))
@@ -109,7 +109,7 @@ def make_predictor(family: FamilyOverBases, result: Result, weights: Array) -> P
         indices=[indices[i] for i in order.tolist()],
         theta=theta[order],
         closed=result.closed,
-        alpha=solution.alpha,
+        expansion=None if solution.in_features else solution.coefficients,
         intercept=solution.intercept,
         coefficients=None if result.closed else coefficients,
         shares=shares[order],
@@ -117,18 +117,26 @@ def make_predictor(family: FamilyOverBases, result: Result, weights: Array) -> P
 
 
 def _features(
-    family: FamilyOverBases,
-    indices: Sequence[Index],
-    theta: Array,
-    alpha: Array,
-    weighted: Array,
+    family: FamilyOverBases, result: Result, weighted: Array
 ) -> tuple[Array, Array, Array]:
-    """Return coefficients of features, the index each belongs to, and indices' covariances."""
-    coefficients, owners = [np.empty((0, alpha.shape[1]))], [np.empty(0, dtype=int)]
+    """Return coefficients of features, the index each belongs to, and indices' covariances.
+
+    The coefficients of a solution in feature space are taken from it: made from its dual
+    variables they would lose digits by the factor kernel / strength.
+    """
+    indices, theta, solution = result.indices, result.theta, result.solution
+    outputs = weighted.shape[1]
+    coefficients, owners = [np.empty((0, outputs))], [np.empty(0, dtype=int)]
     covariances = np.zeros(len(indices))
+    done = 0
     for part in family.batches(len(indices)):
         columns, local = family.features(indices[part])
-        block = theta[part][local, None] * (columns.T @ alpha)
+        weights = theta[part][local, None]
+        if solution.in_features:
+            block = np.sqrt(weights) * solution.coefficients[done : done + len(local)]
+        else:
+            block = weights * (columns.T @ solution.coefficients)
+        done += len(local)
         products = np.sum(block * (columns.T @ weighted), axis=1)
         covariances[part] = np.bincount(local, products, minlength=len(theta[part]))
         coefficients.append(block)

@@ -65,6 +65,18 @@ class BaseKernels(Protocol):
         r"""Return :math:`\langle M, \mathbf 1\rangle`."""
         ...
 
+    def weighted_total(self, state: Any, weight: Array, rows: slice) -> float:
+        r"""Return :math:`\langle M, W\rangle` over some rows, of which ``weight`` holds W's."""
+        ...
+
+    def diagonals(self) -> Array:
+        """Return the diagonals of the base kernels, of shape (r, n)."""
+        ...
+
+    def state_diagonal(self, state: Any) -> Array:
+        """Return the diagonal of M."""
+        ...
+
     def singles(self, state: Any) -> Array:
         r"""Return :math:`\langle M, K_j\rangle` for every j, of shape (r,)."""
         ...

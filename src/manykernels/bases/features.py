@@ -29,8 +29,8 @@ class FeatureBlocks:
     Notes
     -----
     The state of a prefix is a matrix V of shape (n, q) with :math:`M = V V^\top`, one column for
-    each output and each product of features chosen so far. Every mass is a sum of squares, so
-    it is never negative and is accurate relative to itself, however small.
+    each output and each product of features chosen so far. With two kernels or fewer to go every
+    mass is a sum of squares: never negative, and accurate relative to itself however small.
     """
 
     explicit = True
@@ -115,6 +115,18 @@ class FeatureBlocks:
     def total(self, state: Array) -> float:
         """Return the sum of squares of the column sums."""
         return float(np.sum(state.sum(axis=0) ** 2))
+
+    def weighted_total(self, state: Array, weight: Array, rows: slice) -> float:
+        """Return the state's quadratic form."""
+        return float(np.sum(state[rows] * (weight @ state)))
+
+    def diagonals(self) -> Array:
+        """Return the sums of squares of each row of each block."""
+        return self._block_sums(_dense(self.features**2)).T
+
+    def state_diagonal(self, state: Array) -> Array:
+        """Return the sums of squares of the rows of the state."""
+        return np.sum(state**2, axis=1)
 
     def singles(self, state: Array) -> Array:
         """Return the mass of every kernel; O(n R q)."""

@@ -19,9 +19,8 @@ class GramStack:
 
     Notes
     -----
-    The state of a prefix is the matrix M itself, of shape (n, n). Masses are computed by
-    subtraction-free sums of products, but the entries have signs: a mass far below
-    :math:`\|M\|_F \|K\|_F` carries a rounding error of that size times 1e-16.
+    The state of a prefix is the matrix M itself, of shape (n, n). Its entries have signs: a mass
+    far below :math:`\|M\|_F \|K\|_F` carries a rounding error of that size times 1e-16.
     """
 
     explicit = False
@@ -71,6 +70,18 @@ class GramStack:
     def total(self, state: Array) -> float:
         """Return the sum of the state."""
         return float(state.sum())
+
+    def weighted_total(self, state: Array, weight: Array, rows: slice) -> float:
+        """Return the sum of products with the state."""
+        return float(np.vdot(state[rows], weight))
+
+    def diagonals(self) -> Array:
+        """Return the diagonals of the kernels."""
+        return np.einsum("jtt->jt", self.grams)
+
+    def state_diagonal(self, state: Array) -> Array:
+        """Return the diagonal of the state."""
+        return np.diagonal(state)
 
     def singles(self, state: Array) -> Array:
         """Return the mass of every kernel; O(r n^2)."""

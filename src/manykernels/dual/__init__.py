@@ -18,12 +18,17 @@ __all__ = ["DualSolution", "FeatureSystem", "GramSystem", "System", "solve"]
 
 @dataclass(frozen=True)
 class DualSolution:
-    r"""The predictor of given kernel weights.
+    r"""The predictor of given kernel weights, and the dual point that certifies it.
 
     Attributes
     ----------
     alpha : ndarray of shape (n, c)
-        Dual variables; the predictor is :math:`\sum_t \alpha_t \kappa_\theta(x_t, \cdot) + b`.
+        Dual variables, feasible for the dual; :math:`\sum_t \alpha_t \kappa_\theta(x_t, \cdot) + b`
+        is the predictor up to the solver's tolerance.
+    coefficients : ndarray of shape (m, c) or (n, c)
+        The predictor itself: weights of the system's features, or an expansion in its kernel.
+    in_features : bool
+        Which of the two.
     intercept : ndarray of shape (c,)
         The constants b.
     fitted : ndarray of shape (n, c)
@@ -31,10 +36,12 @@ class DualSolution:
     quadratic : float
         Squared norm of the predictor, added over outputs.
     objective : float
-        The primal value, :math:`J(\theta)` up to the solver's tolerance.
+        The primal value of the predictor, :math:`J(\theta)` up to the solver's tolerance.
     """
 
     alpha: Array
+    coefficients: Array
+    in_features: bool
     intercept: Array
     fitted: Array
     quadratic: float
@@ -61,47 +68,59 @@ def solve(
     tol : float, default=1e-10
         Largest inner duality gap, relative to the objective.
     """
-    n, outputs = problem.y.shape
     if isinstance(problem.loss, Squared):
         linear = problem.weights[:, None] * problem.y
-        point = Point(*system.ridge(problem.weights, linear, problem.strength, problem.intercept))
-        alpha = system.to_dual(point.coefficients)
-        if alpha is None:
-            alpha = problem.dual_point(point.fitted)
-        return _solution(problem, system, point, alpha)
-    first = start.alpha if start is not None else np.zeros((n, outputs))
-    constants = start.intercept if start is not None else np.zeros(outputs)
-    points, duals = [], []
-    for c in range(outputs):
-        y, alpha = problem.y[:, [c]], first[:, [c]]
-        coefficients = system.from_dual(alpha)
-        point = Point(coefficients, constants[[c]], system.values(coefficients))
-        arguments = (y, problem.weights, problem.strength, problem.intercept, system, point)
-        if isinstance(problem.loss, NonsmoothLoss):
-            v = -problem.strength * alpha / problem.weights[:, None]
-            if solvable(problem.loss, problem.intercept, n):
-                point, v = solve_libsvm(problem.loss, y, problem.weights, problem.strength, system)
-                arguments = (*arguments[:-1], point)
-            point, v = proximal_newton(problem.loss, *arguments, v, tol)
-        elif isinstance(problem.loss, SmoothLoss):
-            point = newton(problem.loss, *arguments, tol)
-            v = problem.loss.gradient(y, point.fitted)
-        else:
-            raise TypeError(
-                f"loss must have a method curvature (smooth) or conjugate_prox (nonsmooth); got "
-                f"{problem.loss!r}. See manykernels.losses."
-            )
-        points.append(point)
-        duals.append(-problem.weights[:, None] * v / problem.strength)
+        ridge = system.ridge(problem.weights, linear, problem.strength, problem.intercept)
+        point = Point(ridge.coefficients, ridge.intercept, ridge.values)
+        return _solution(problem, system, point, ridge.pull / problem.strength)
+    fitted = np.zeros_like(problem.y) if start is None else start.fitted
+    alphas = np.zeros_like(problem.y) if start is None else start.alpha
+    pairs = [
+        _solve_output(problem.output(c), system, fitted[:, [c]], alphas[:, [c]], tol)
+        for c in range(problem.y.shape[1])
+    ]
     joint = Point(
-        np.hstack([point.coefficients for point in points]),
-        np.concatenate([point.intercept for point in points]),
-        np.hstack([point.values for point in points]),
+        np.hstack([point.coefficients for point, _ in pairs]),
+        np.concatenate([point.intercept for point, _ in pairs]),
+        np.hstack([point.values for point, _ in pairs]),
     )
-    return _solution(problem, system, joint, np.hstack(duals))
+    return _solution(problem, system, joint, np.hstack([alpha for _, alpha in pairs]))
+
+
+def _solve_output(
+    problem: Problem, system: System, fitted: Array, alpha: Array, tol: float
+) -> tuple[Point, Array]:
+    """Return the predictor and the dual variables of a single output."""
+    loss = problem.loss
+    if isinstance(loss, NonsmoothLoss):
+        v = -problem.strength * alpha / problem.weights[:, None]
+        if solvable(problem):
+            start, v = solve_libsvm(problem, system)
+            fitted = start.fitted
+        point, v = proximal_newton(problem, loss, system, fitted, v, tol)
+    elif isinstance(loss, SmoothLoss):
+        point = newton(problem, loss, system, fitted, tol)
+        v = loss.gradient(problem.y, point.fitted)
+    else:
+        raise TypeError(
+            f"loss must have a method curvature (smooth) or conjugate_prox (nonsmooth); got "
+            f"{loss!r}. See manykernels.losses."
+        )
+    return point, -problem.weights[:, None] * v / problem.strength
 
 
 def _solution(problem: Problem, system: System, point: Point, alpha: Array) -> DualSolution:
-    quadratic = squared_norm(system, point)
-    objective = problem.primal(point.fitted, quadratic)
-    return DualSolution(alpha, point.intercept, point.fitted, quadratic, objective)
+    # The values that predictions will have, not those that the equations say they should have:
+    # if a solve was inaccurate, objective and gap must show it.
+    values = system.values(point.coefficients)
+    honest = Point(point.coefficients, point.intercept, values)
+    quadratic = squared_norm(system, honest)
+    return DualSolution(
+        alpha,
+        point.coefficients,
+        isinstance(system, FeatureSystem),
+        point.intercept,
+        honest.fitted,
+        quadratic,
+        problem.primal(honest.fitted, quadratic),
+    )

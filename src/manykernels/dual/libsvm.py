@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
 from ..arrays import Array
-from ..losses import EpsilonInsensitive, Hinge, Loss
+from ..losses import EpsilonInsensitive, Hinge
+from ..objective import Problem
 from .newton import Point
 from .systems import System
 
@@ -19,30 +20,36 @@ LARGEST = 5_000
 _STEPS = 100_000  # libsvm's own limit; what it leaves is done by Newton steps
 
 
-def solvable(loss: Loss, intercept: bool, rows: int) -> bool:
-    """Tell whether libsvm solves this kind of problem: it always fits an intercept."""
-    return intercept and rows <= LARGEST and isinstance(loss, Hinge | EpsilonInsensitive)
+def solvable(problem: Problem) -> bool:
+    """Tell whether libsvm solves this problem: it always fits an intercept and needs two labels."""
+    small = problem.intercept and len(problem.y) <= LARGEST
+    if isinstance(problem.loss, Hinge):
+        return small and len(np.unique(problem.y)) == 2
+    return small and isinstance(problem.loss, EpsilonInsensitive)
 
 
-def solve_libsvm(
-    loss: Loss, y: Array, weights: Array, strength: float, system: System
-) -> tuple[Point, Array]:
-    r"""Return libsvm's solution and its :math:`v = -\lambda\alpha/s`.
+def solve_libsvm(problem: Problem, system: System) -> tuple[Point, Array]:
+    r"""Return libsvm's solution for one output and its :math:`v = -\lambda\alpha/s`.
 
     Good to a relative gap of 1e-9 to 1e-6: libsvm keeps the kernel in single precision.
     """
-    options = {"kernel": "precomputed", "C": 1 / strength, "tol": 1e-9, "max_iter": _STEPS}
+    options = {
+        "kernel": "precomputed",
+        "C": 1 / problem.strength,
+        "tol": 1e-9,
+        "max_iter": _STEPS,
+    }
     machine = (
-        SVR(epsilon=loss.epsilon, **options)
-        if isinstance(loss, EpsilonInsensitive)
+        SVR(epsilon=problem.loss.epsilon, **options)
+        if isinstance(problem.loss, EpsilonInsensitive)
         else SVC(**options)
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(system.matrix(), y[:, 0], sample_weight=weights)
-    alpha = np.zeros_like(y)
+        machine.fit(system.matrix(), problem.y[:, 0], sample_weight=problem.weights)
+    alpha = np.zeros_like(problem.y)
     alpha[machine.support_, 0] = machine.dual_coef_[0]
     coefficients = system.from_dual(alpha)
     b = np.asarray(machine.intercept_, dtype=float)
     point = Point(coefficients, b, system.values(coefficients))
-    return point, -strength * alpha / weights[:, None]
+    return point, -problem.strength * alpha / problem.weights[:, None]

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..losses import NonsmoothLoss, SmoothLoss
+from ..objective import Problem
 from .systems import System
 
 WIDTHS = (1.0, 1e-2)
@@ -83,38 +84,40 @@ def squared_norm(system: System, point: Point) -> float:
     return float(system.inner(point.coefficients, point.coefficients, point.values).sum())
 
 
-def newton(
-    loss: SmoothLoss,
-    y: Array,
-    weights: Array,
-    strength: float,
-    intercept: bool,
-    system: System,
-    start: Point,
-    tol: float,
-) -> Point:
-    """Minimise a smooth regularised risk by damped Newton steps, each one ridge solve.
+def newton(problem: Problem, loss: SmoothLoss, system: System, fitted: Array, tol: float) -> Point:
+    """Minimise a smooth regularised risk of one output by damped Newton steps.
 
-    Losses with a piecewise constant curvature (squared hinge, Huber, smoothed hinge) end at the
-    exact solution after finitely many steps. Stops when half the squared Newton decrement,
-    which estimates the distance to the minimum, is below ``tol`` times the objective.
+    Each is one ridge solve. The first one starts from the values ``fitted``, which need not be
+    those of a function of this space: of another one, say, with other weights. Losses with a
+    piecewise constant curvature (squared hinge, Huber, smoothed hinge) end at the exact solution
+    after finitely many steps. Stops when half the squared Newton decrement, which estimates the
+    distance to the minimum, is below ``tol`` times the objective.
     """
-    s = weights[:, None]
+    y, s, strength = problem.y, problem.weights[:, None], problem.strength
 
     def objective(point: Point) -> float:
         risk = float(np.sum(s * loss.value(y, point.fitted)))
         return risk + strength / 2 * squared_norm(system, point)
 
-    point, value = start, objective(start)
-    for _ in range(100):
-        slope = s * loss.gradient(y, point.fitted)
-        curvature = s * loss.curvature(y, point.fitted)
-        if intercept and curvature.sum() < 1e-8:
+    def step_from(fitted: Array, slope: Array) -> Point:
+        curvature = s * loss.curvature(y, fitted)
+        if problem.intercept and curvature.sum() < 1e-8:
             # Without curvature an intercept has no Newton step; this makes it a gradient step,
             # whose length the line search settles.
             curvature = 1e-4 * s
-        linear = curvature * point.fitted - slope
-        full = Point(*system.ridge(curvature[:, 0], linear, strength, intercept))
+        linear = curvature * fitted - slope
+        ridge = system.ridge(curvature[:, 0], linear, strength, problem.intercept)
+        return Point(ridge.coefficients, ridge.intercept, ridge.values)
+
+    zero = system.from_dual(np.zeros_like(y))
+    point = Point(zero, np.zeros(1), np.zeros_like(y))
+    value = objective(point)
+    guess = step_from(fitted, s * loss.gradient(y, fitted))
+    if objective(guess) < value:
+        point, value = guess, objective(guess)
+    for _ in range(200):
+        slope = s * loss.gradient(y, point.fitted)
+        full = step_from(point.fitted, slope)
         move = full.coefficients - point.coefficients
         inner = system.inner(move, point.coefficients, point.values)[0]
         descent = float(np.sum(slope * (full.fitted - point.fitted)) + strength * inner)
@@ -139,17 +142,9 @@ def newton(
 
 
 def proximal_newton(
-    loss: NonsmoothLoss,
-    y: Array,
-    weights: Array,
-    strength: float,
-    intercept: bool,
-    system: System,
-    start: Point,
-    v: Array,
-    tol: float,
+    problem: Problem, loss: NonsmoothLoss, system: System, fitted: Array, v: Array, tol: float
 ) -> tuple[Point, Array]:
-    r"""Minimise a nonsmooth regularised risk by proximal steps on its dual.
+    r"""Minimise a nonsmooth regularised risk of one output by proximal steps on its dual.
 
     Each step solves the risk of a :class:`Smoothed` loss around the last dual point
     :math:`v = \ell'(f)`, by Newton's method. Because the dual is piecewise quadratic a fixed
@@ -157,30 +152,23 @@ def proximal_newton(
     and makes worse conditioned systems. Stops when the duality gap of the original problem is
     below ``tol`` times the objective.
     """
-    s = weights[:, None]
-    point = start
+    # The width divides predictions, so it is measured in the units of y.
+    unit = float(np.sum(problem.weights[:, None] * np.abs(problem.y))) or 1.0
     for step in range(100):
-        if _gap(loss, y, s, strength, system, point, v) <= tol:
+        smoothed = Smoothed(loss, v, unit * WIDTHS[min(step, len(WIDTHS) - 1)])
+        point = newton(problem, smoothed, system, fitted, tol / 10)
+        v = smoothed.gradient(problem.y, point.fitted)
+        if _gap(problem, system, point, v) <= tol:
             break
-        smoothed = Smoothed(loss, v, WIDTHS[min(step, len(WIDTHS) - 1)])
-        point = newton(smoothed, y, weights, strength, intercept, system, point, tol / 10)
-        v = smoothed.gradient(y, point.fitted)
+        fitted = point.fitted
     return point, v
 
 
-def _gap(
-    loss: NonsmoothLoss,
-    y: Array,
-    s: Array,
-    strength: float,
-    system: System,
-    point: Point,
-    v: Array,
-) -> float:
+def _gap(problem: Problem, system: System, point: Point, v: Array) -> float:
     """Return the duality gap of a primal and a dual point, relative to the primal value."""
-    generated = system.from_dual(-s * v / strength)
-    dual_norm = float(system.inner(generated, generated, system.values(generated)).sum())
-    risk = float(np.sum(s * loss.value(y, point.fitted)))
-    primal = risk + strength / 2 * squared_norm(system, point)
-    dual = -float(np.sum(s * loss.conjugate(y, v))) - strength / 2 * dual_norm
-    return (primal - dual) / primal if primal > 0 else 0.0
+    alpha = -problem.weights[:, None] * v / problem.strength
+    generated = system.from_dual(alpha)
+    norm = float(system.inner(generated, generated, system.values(generated)).sum())
+    primal = problem.primal(point.fitted, squared_norm(system, point))
+    slack = problem.infeasibility(alpha, point.intercept)
+    return (primal - problem.dual(alpha, norm) + slack) / primal if primal > 0 else 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -11,12 +11,31 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from ..arrays import Array
 
 
+class Ridge(NamedTuple):
+    """The solution of a weighted ridge problem.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (size, c)
+        The function in the system's coordinates.
+    intercept : ndarray of shape (c,)
+        The constant b.
+    values : ndarray of shape (n, c)
+        The function's values without the constant, as the equations say they are.
+    pull : ndarray of shape (n, c)
+        :math:`r_t - d_t f_t`: the strength times the dual variables.
+    """
+
+    coefficients: Array
+    intercept: Array
+    values: Array
+    pull: Array
+
+
 class System(Protocol):
     """A reproducing kernel Hilbert space on the training rows, in some coordinates."""
 
-    def ridge(
-        self, curvature: Array, linear: Array, strength: float, intercept: bool
-    ) -> tuple[Array, Array, Array]:
+    def ridge(self, curvature: Array, linear: Array, strength: float, intercept: bool) -> Ridge:
         r"""Minimise :math:`\sum_t \frac12 d_t f_t^2 - r_t f_t + \frac\lambda2\|f\|^2` over f (+ b).
 
         Parameters
@@ -29,13 +48,6 @@ class System(Protocol):
             :math:`\lambda`.
         intercept : bool
             Whether :math:`f_t` includes a free constant b.
-
-        Returns
-        -------
-        coefficients : ndarray of shape (size, c)
-        intercept : ndarray of shape (c,)
-        values : ndarray of shape (n, c)
-            The function's values without the intercept.
         """
         ...
 
@@ -58,10 +70,6 @@ class System(Protocol):
         r"""Return the coefficients of :math:`\sum_t \alpha_t \kappa(x_t, \cdot)`."""
         ...
 
-    def to_dual(self, coefficients: Array) -> Array | None:
-        r"""Return :math:`\alpha` if the coefficients determine it."""
-        ...
-
 
 @dataclass(frozen=True)
 class GramSystem:
@@ -75,9 +83,7 @@ class GramSystem:
 
     gram: Array
 
-    def ridge(
-        self, curvature: Array, linear: Array, strength: float, intercept: bool
-    ) -> tuple[Array, Array, Array]:
+    def ridge(self, curvature: Array, linear: Array, strength: float, intercept: bool) -> Ridge:
         r"""Solve :math:`(K + \lambda D^{-1})\alpha + b = D^{-1} r` on the rows with d > 0.
 
         Elsewhere :math:`\alpha_t = r_t/\lambda`, so the factorisation shrinks to the rows that
@@ -90,7 +96,7 @@ class GramSystem:
         dead = alpha[~live]
         fixed = self.gram[np.ix_(live, ~live)] @ dead
         d = curvature[live]
-        alpha[live], b, own = dual_ridge(
+        alpha[live], b, own, pull = dual_ridge(
             self.gram[np.ix_(live, live)],
             d,
             linear[live] - d[:, None] * fixed,
@@ -101,7 +107,9 @@ class GramSystem:
         values = np.empty_like(alpha)
         values[live] = own + fixed
         values[~live] = self.gram[~live] @ alpha
-        return alpha, b, values
+        pulls = linear.copy()  # no curvature, no change
+        pulls[live] = pull
+        return Ridge(alpha, b, values, pulls)
 
     def values(self, coefficients: Array) -> Array:
         """Return the function's values."""
@@ -119,10 +127,6 @@ class GramSystem:
         """Return the dual variables themselves."""
         return alpha
 
-    def to_dual(self, coefficients: Array) -> Array | None:
-        """Return the dual variables themselves."""
-        return coefficients
-
 
 @dataclass(frozen=True)
 class FeatureSystem:
@@ -136,19 +140,17 @@ class FeatureSystem:
 
     features: Array
 
-    def ridge(
-        self, curvature: Array, linear: Array, strength: float, intercept: bool
-    ) -> tuple[Array, Array, Array]:
+    def ridge(self, curvature: Array, linear: Array, strength: float, intercept: bool) -> Ridge:
         """Solve the normal equations, on features centred with the curvature as weights.
 
         When fewer rows than features have curvature, solve for their dual variables instead.
         """
-        features = self.features
+        features, target = self.features, linear
         live = live_rows(curvature)
         if live.sum() < features.shape[1]:
             dead = features[~live].T @ (linear[~live] / strength)
             rows, d = features[live], curvature[live]
-            alpha, b, _ = dual_ridge(
+            alpha, b, _, _ = dual_ridge(
                 rows @ rows.T,
                 d,
                 linear[live] - d[:, None] * (rows @ dead),
@@ -157,7 +159,7 @@ class FeatureSystem:
                 linear[~live].sum(axis=0) / strength,
             )
             w = rows.T @ alpha + dead
-            return w, b, features @ w
+            return self._finish(w, b, curvature, linear)
         level = np.zeros(linear.shape[1])
         centre = np.zeros(features.shape[1])
         if intercept:
@@ -171,7 +173,11 @@ class FeatureSystem:
         w = np.zeros((features.shape[1], linear.shape[1]))
         if len(matrix):
             w = cho_solve(factorise(matrix)[0], features.T @ linear, check_finite=False)
-        return w, level - centre @ w, self.features @ w
+        return self._finish(w, level - centre @ w, curvature, target)
+
+    def _finish(self, w: Array, b: Array, curvature: Array, linear: Array) -> Ridge:
+        values = self.features @ w
+        return Ridge(w, b, values, linear - curvature[:, None] * (values + b))
 
     def values(self, coefficients: Array) -> Array:
         """Return the function's values."""
@@ -189,10 +195,6 @@ class FeatureSystem:
         """Return the weights of a dual point."""
         return self.features.T @ alpha
 
-    def to_dual(self, coefficients: Array) -> Array | None:
-        """Return None: features may be fewer than rows."""
-        return None
-
 
 def live_rows(curvature: Array) -> Array:
     """Return which rows have a curvature that matters."""
@@ -206,7 +208,7 @@ def dual_ridge(
     strength: float,
     intercept: bool,
     elsewhere: Array | float = 0.0,
-) -> tuple[Array, Array, Array]:
+) -> Ridge:
     r"""Solve :math:`(K + \lambda D^{-1})\alpha + b = D^{-1} r`; ``gram`` is overwritten.
 
     With an intercept the dual variables and ``elsewhere``, the sum of those of other rows, add
@@ -214,35 +216,37 @@ def dual_ridge(
     product itself loses all digits when the ridge is tiny and :math:`\alpha` huge.
     """
     if not len(gram):
-        return np.zeros_like(linear), np.zeros(linear.shape[1]), np.zeros_like(linear)
+        nothing = np.zeros_like(linear)
+        return Ridge(nothing, np.zeros(linear.shape[1]), nothing, nothing)
     target = linear / curvature[:, None]
     ridge = strength / curvature
     gram[np.diag_indices_from(gram)] += ridge
-    factor, jitter = factorise(gram)
+    factor, added = factorise(gram)
     alpha = cho_solve(factor, target, check_finite=False)
     b = np.zeros(linear.shape[1])
     if intercept:
         ones = cho_solve(factor, np.ones(len(gram)), check_finite=False)
         b = (alpha.sum(axis=0) + elsewhere) / ones.sum()
         alpha = alpha - np.outer(ones, b)
-    return alpha, b, target - b - (ridge + jitter)[:, None] * alpha
+    left = (ridge + added)[:, None] * alpha
+    return Ridge(alpha, b, target - b - left, curvature[:, None] * left)
 
 
-def factorise(matrix: Array) -> tuple[tuple[Array, bool], float]:
-    """Return the Cholesky factor of a positive definite matrix, and what was added to it.
+def factorise(matrix: Array) -> tuple[tuple[Array, bool], Array]:
+    """Return the Cholesky factor of a positive definite matrix, and what its diagonal was given.
 
-    Where rounding has made it indefinite (a ridge below 1e-16 of the matrix), the smallest
-    multiple of the identity that lets it through, from 1e-12 up, is added; the duality gap
-    then shows what that cost.
+    Where rounding has made the matrix indefinite (a ridge below 1e-16 of it), each diagonal entry
+    grows by the smallest share, from 1e-12 up, that lets the factorisation through; the duality
+    gap then shows what that cost.
     """
-    jitter = 0.0
-    scale = float(np.trace(matrix)) / len(matrix)
+    diagonal = matrix.diagonal().copy()
+    share = 0.0
     while True:
         try:
-            trial = matrix + jitter * np.eye(len(matrix)) if jitter else matrix
+            trial = matrix + np.diag(share * diagonal) if share else matrix
             factor: tuple[Array, bool] = cho_factor(trial, lower=True, check_finite=False)
-            return factor, jitter
+            return factor, share * diagonal
         except LinAlgError:
-            jitter = max(10 * jitter, 1e-12 * scale)
-            if jitter > scale:
+            share = max(10 * share, 1e-12)
+            if share > 1:
                 raise

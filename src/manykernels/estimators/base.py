@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,8 +108,8 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
             )
         return weights
 
-    def _fit(self, X: Array, y: Array, weights: Array, loss: Loss) -> None:
-        """Fit to validated X, targets of shape (n, c) and sample weights."""
+    def _fit(self, X: Array, y: Array, weights: Array, loss: Loss, centre: float = 0.0) -> None:
+        """Fit to validated X, targets of shape (n, c), less ``centre``, and sample weights."""
         used = np.flatnonzero(weights > 0)
         rows, targets = X[used], y[used]
         weights = weights[used] / weights[used].sum()
@@ -128,7 +129,8 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
         few = problem.y.shape[0] <= ONE_THREAD_ROWS
         with threadpool_limits(1, user_api="blas") if few else nullcontext():
             result = self._solve(problem, family, rng)
-        self._predictor = make_predictor(family, result, weights)
+        predictor = make_predictor(family, result, weights)
+        self._predictor = replace(predictor, intercept=predictor.intercept + centre)
         self._store(family, result, used, X.shape[0])
 
     def _index_set(self) -> IndexSet:

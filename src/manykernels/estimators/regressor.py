@@ -139,8 +139,11 @@ class MKLRegressor(RegressorMixin, BaseMKL):  # type: ignore[misc]
         loss = resolve_loss(self.loss, LOSSES, "regressor")
         _refuse_strings(y)
         X, y = self._validate(X, y=y, y_numeric=True, ensure_min_samples=2)
+        weights = self._weights(X, sample_weight)
         targets = np.asarray(y, dtype=float)[:, None]
-        self._fit(X, targets, self._weights(X, sample_weight), loss)
+        # An intercept absorbs the mean; without it the arithmetic keeps more digits.
+        centre = np.average(targets[:, 0], weights=weights) if self.fit_intercept else 0.0
+        self._fit(X, targets - centre, weights, loss, centre)
         return self
 
     def predict(self, X: Any) -> Array:

@@ -26,12 +26,15 @@ class Draw:
         Their gradients :math:`g_i`.
     ratios : ndarray
         Importance ratios :math:`g_i / s_i`; all equal to the mass C when s is q.
+    largest_ratio : float
+        Upper bound of the ratios over the whole family.
     """
 
     indices: list[Index]
     counts: Array
     gradients: Array
     ratios: Array
+    largest_ratio: float
 
     @property
     def total(self) -> int:
@@ -63,11 +66,6 @@ class GradientField(Protocol):
     @property
     def enumerated(self) -> bool:
         """Whether the gradient of every kernel is computed anyway."""
-        ...
-
-    @property
-    def largest_ratio(self) -> float:
-        """Upper bound of the importance ratios :math:`g_i/s_i` of ``draw`` over the family."""
         ...
 
     def draw(self, count: int, rng: np.random.Generator) -> Draw:
@@ -155,8 +153,13 @@ def nonnegative(masses: Array) -> Array:
 
 
 def choose(masses: Array, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Draw ``count`` cells in proportion to ``masses``; return the distinct cells and counts."""
+    """Draw ``count`` cells in proportion to ``masses``; return the distinct cells and counts.
+
+    Nothing is drawn where no cell has mass.
+    """
     cumulative = np.cumsum(masses)
+    if not cumulative[-1] > 0:
+        count = 0
     points = rng.random(count) * cumulative[-1]
     # A point equal to the last sum (rounding) belongs to the last cell of positive mass.
     cells = np.minimum(

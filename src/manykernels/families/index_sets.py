@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb, factorial
 from typing import ClassVar, Protocol
@@ -178,10 +179,11 @@ class Interactions:
 
     The polynomial is the elementary one, :math:`E_d`, summed over the kernels one by one without
     subtraction. After the kernels A, the next one is j with weight
-    :math:`\langle M, K_j \odot E_{d-1}^{(-A-j)}\rangle`, where leaving out one kernel is
-    :math:`E_d^{(-j)} = E_d - K_j \odot E_{d-1}^{(-j)}`; each set of d kernels is reached in d!
-    orders. The subtraction loses digits only relative to :math:`E_d` itself, and with two
-    kernels or fewer to go it is not used.
+    :math:`\langle M, K_j \odot E_{d-1}^{(-A-j)}\rangle`; each set of d kernels is reached in d!
+    orders. Leaving out one kernel is :math:`E_d^{(-j)} = E_d - K_j \odot E_{d-1}^{(-j)}`, a
+    matrix product for all j at once. It loses digits when one kernel is much larger than all
+    others together; where the loss could matter, the polynomials are summed anew for each j
+    (:func:`leave_one_out`). With two kernels or fewer to go neither is needed.
     """
 
     name: ClassVar[str] = "interactions"
@@ -201,11 +203,9 @@ class Interactions:
 
     def polynomials(self, cross: Cross, degree: int) -> list[Array]:
         """Return the elementary symmetric polynomials; O(r D) operations an entry."""
-        out = [np.ones(cross.shape)] + [np.zeros(cross.shape) for _ in range(degree)]
-        for j in range(cross.count if degree else 0):
-            kernel = cross.kernel(j)
-            for d in range(min(degree, j + 1), 0, -1):
-                out[d] += kernel * out[d - 1]
+        out = [np.ones(cross.shape)] + [np.zeros(cross.shape)] * degree
+        for j in range(cross.count):
+            out = elementary_with(out, cross.kernel(j))
         return out
 
     def paths(self, remaining: int) -> int:
@@ -228,6 +228,34 @@ class Interactions:
     def uniform(self, r: int, degree: int, rng: np.random.Generator) -> Index:
         """Draw a subset."""
         return tuple(np.sort(rng.choice(r, size=degree, replace=False)).tolist())
+
+
+def elementary_with(polynomials: list[Array], kernel: Array) -> list[Array]:
+    """Return the elementary polynomials with one more kernel."""
+    first, *rest = polynomials
+    return [first, *(rest[d] + kernel * polynomials[d] for d in range(len(rest)))]
+
+
+def leave_one_out(
+    cross: Cross, kernels: Sequence[int], polynomials: list[Array]
+) -> Iterator[tuple[int, list[Array]]]:
+    """Yield for each kernel the elementary polynomials of all the others, without subtraction.
+
+    ``polynomials`` are those of the kernels outside the list (none: one, then zeros). Halving
+    the list takes O(r log r) products of a kernel with the polynomials, and O(log r) copies.
+    """
+    if len(kernels) == 1:
+        yield kernels[0], polynomials
+        return
+    half = len(kernels) // 2
+    for visited, others in (
+        (kernels[:half], kernels[half:]),
+        (kernels[half:], kernels[:half]),
+    ):
+        grown = polynomials
+        for j in others:
+            grown = elementary_with(grown, cross.kernel(j))
+        yield from leave_one_out(cross, visited, grown)
 
 
 def without(polynomials: list[Array], kernel: Array) -> list[Array]:

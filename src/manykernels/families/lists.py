@@ -102,15 +102,10 @@ class ListField(FieldOverBases):
         """Return every gradient."""
         return self._all
 
-    @property
-    def largest_ratio(self) -> float:
-        """The mass."""
-        return self.mass
-
     def draw(self, count: int, rng: np.random.Generator) -> Draw:
         """Draw kernels in proportion to their gradient."""
         if not self.mass > 0:
-            return Draw([], np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+            return Draw([], np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), 0.0)
         cells, counts = choose(self._all, count, rng)
         ratios = np.full(len(cells), self.mass)
-        return Draw([(int(j),) for j in cells], counts, self._all[cells], ratios)
+        return Draw([(int(j),) for j in cells], counts, self._all[cells], ratios, self.mass)

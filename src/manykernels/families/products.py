@@ -12,11 +12,20 @@ import numpy as np
 from ..arrays import Array, Index
 from ..bases import Cross, CrossBlocks, FeatureBlocks, GramStack
 from .base import Draw, choose, nonnegative
-from .index_sets import IndexSet, Monomials, all_indices, without
+from .index_sets import (
+    IndexSet,
+    Monomials,
+    all_indices,
+    elementary_with,
+    leave_one_out,
+    without,
+)
 from .over_bases import FamilyOverBases, FieldOverBases
 
 ENUMERATION_WORK = 2e7  # some milliseconds: less than the dual solution that comes with it
 ENUMERATION_SIZE = 2_000_000  # kernels whose indices are listed
+
+CANCELLATION = 1e-7  # largest share of a table of masses that may be rounding
 
 _CACHE_BYTES = 256 * 2**20  # for the symmetric polynomials, n x n each
 
@@ -160,7 +169,8 @@ class ProductFamily(FamilyOverBases):
         return np.sum(parts, axis=0)
 
     @cached_property
-    def _row_blocks(self) -> list[slice]:
+    def row_blocks(self) -> list[slice]:
+        """Rows in blocks for which the symmetric polynomials fit in a fixed budget."""
         return self.bases.row_blocks(_CACHE_BYTES // max(1, self.degree))
 
     @cached_property
@@ -168,14 +178,23 @@ class ProductFamily(FamilyOverBases):
         whole = self.bases.cross_rows(slice(0, self.rows))
         return self.index_set.polynomials(whole, self.degree - 1)
 
+    @cached_property
+    def diagonals(self) -> tuple[Array, list[Array]]:
+        """The base kernels' diagonals, of shape (r, n), and their elementary polynomials."""
+        diagonals = self.bases.diagonals()
+        sums = [np.ones(self.rows)] + [np.zeros(self.rows)] * self.degree
+        for diagonal in diagonals:
+            sums = elementary_with(sums, diagonal)
+        return diagonals, sums
+
     def completions(self, remaining: int, prefix: Index) -> list[tuple[slice, list[Array]]]:
         """Return, by blocks of rows, the matrices that the next kernel is contracted with.
 
         Kept if they fit in a fixed budget, else made anew in every call from O(n R) memory.
         """
         out = []
-        for rows in self._row_blocks:
-            whole = len(self._row_blocks) == 1
+        for rows in self.row_blocks:
+            whole = len(self.row_blocks) == 1
             cross = self.bases.cross_rows(rows)
             polynomials = (
                 self._cached_polynomials[:remaining]
@@ -279,15 +298,13 @@ class ProductField(FieldOverBases):
             excluded = prefix if kind.strict else ()
             table = kind.pair_moves(*self.bases.pair_sums(state, excluded))
         else:
-            table = kind.combine(
-                sum(
-                    (
-                        self.bases.contract(state, weights, rows)
-                        for rows, weights in self.family.completions(remaining, prefix)
-                    ),
-                    np.zeros(()),
-                )
-            )
+            parts = [
+                self.bases.contract(state, weights, rows)
+                for rows, weights in self.family.completions(remaining, prefix)
+            ]
+            table = kind.combine(np.sum(parts, axis=0))
+            if kind.strict and self._cancels(state, remaining, prefix, table):
+                table = self._careful_moves(state, remaining, prefix)
         if kind.strict and prefix:
             table[list(prefix)] = 0.0
         table = nonnegative(table)
@@ -295,10 +312,36 @@ class ProductField(FieldOverBases):
             self._tables[remaining] = table
         return table
 
-    @property
-    def largest_ratio(self) -> float:
-        """The mass: a merged kernel weighs at most its multiplicity."""
-        return self.mass
+    def _cancels(self, state: Any, remaining: int, prefix: Index, table: Array) -> bool:
+        """Tell whether subtractions may have cost the table its digits.
+
+        Rounding errors are bounded by the same sums without signs. Those of positive
+        semi-definite matrices are at most n times those of their diagonals, which are cheap.
+        """
+        diagonals, sums = self.family.diagonals
+        sums = sums[:remaining]
+        for j in prefix:
+            for d in range(1, remaining):
+                sums[d] = sums[d] + diagonals[j] * sums[d - 1]
+        weight = self.bases.state_diagonal(state)
+        size = sum(
+            float(np.sum(diagonals**k @ (weight * sums[remaining - k])))
+            for k in range(1, remaining + 1)
+        )
+        error = np.finfo(float).eps * self.bases.rows * size
+        return bool(error > CANCELLATION * table.sum())
+
+    def _careful_moves(self, state: Any, remaining: int, prefix: Index) -> Array:
+        """Return the moves with distinct kernels without any subtraction; O(k r log r n^2)."""
+        table = np.zeros((self.bases.count, 1))
+        free = [j for j in range(self.bases.count) if j not in prefix]
+        for rows in self.family.row_blocks:
+            cross = self.bases.cross_rows(rows)
+            none = [np.ones(cross.shape)] + [np.zeros(cross.shape)] * (remaining - 1)
+            for j, others in leave_one_out(cross, free, none):
+                grown = self.bases.extend(state, j)
+                table[j] += self.bases.weighted_total(grown, others[remaining - 1], rows)
+        return table
 
     def draw(self, count: int, rng: np.random.Generator) -> Draw:
         """Draw ``count`` members of the index set in proportion to their gradient."""
@@ -318,7 +361,8 @@ class ProductField(FieldOverBases):
         multiplicity = self.family.multiplicities(indices)
         ratios = self.mass * self.family.index_set.weight(multiplicity) / multiplicity
         counts = np.fromiter(drawn.values(), dtype=np.int64, count=len(indices))
-        return Draw(indices, counts, self.gradients(indices), ratios)
+        # A merged kernel weighs at most its multiplicity, so no ratio exceeds the mass.
+        return Draw(indices, counts, self.gradients(indices), ratios, self.mass)
 
     def _descend(
         self,

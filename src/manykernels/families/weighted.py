@@ -83,16 +83,16 @@ class WeightedField:
         """Mass of the proposal."""
         return self.inner.mass
 
-    @property
-    def largest_ratio(self) -> float:
-        """Infinity: nothing bounds the weights of kernels not seen."""
-        return float("inf")
-
     def draw(self, count: int, rng: np.random.Generator) -> Draw:
         """Draw from the unweighted family, with importance ratios for the weighted one."""
         draw = self.inner.draw(count, rng)
         factors = self.family.factors(draw.indices)
-        return replace(draw, gradients=draw.gradients * factors, ratios=draw.ratios * factors)
+        return replace(
+            draw,
+            gradients=draw.gradients * factors,
+            ratios=draw.ratios * factors,
+            largest_ratio=float("inf"),  # nothing bounds the weights of kernels not seen
+        )
 
     def gradients(self, indices: Sequence[Index]) -> Array:
         """Return the gradients of given kernels."""

@@ -146,10 +146,12 @@ class PowerNorm:
         q, conjugate = self.q, self.q / (self.q - 1)
         dual = norm * (touched / norm) ** (q - 1) if norm else np.zeros_like(touched)
         moved = dual + increments
-        others = max(norm**conjugate - float(np.sum(dual**conjugate)), 0.0)
-        new_norm = (others + float(np.sum(moved**conjugate))) ** (1 / conjugate)
-        if new_norm == 0:
+        peak = max(norm, float(moved.max(initial=0.0)))  # high powers underflow without it
+        if peak == 0:
             return touched, 1.0, norm
+        others = max((norm / peak) ** conjugate - float(np.sum((dual / peak) ** conjugate)), 0.0)
+        total = others + float(np.sum((moved / peak) ** conjugate))
+        new_norm = peak * total ** (1 / conjugate)
         values = new_norm * (moved / new_norm) ** (conjugate - 1)
         factor = 1.0 if norm == 0 else float((norm / new_norm) ** (conjugate - 2))
         scale = 1 / max(1.0, new_norm)

@@ -100,31 +100,32 @@ class Iterate:
         assert isinstance(self.potential, PowerNorm)
         before = self.factor * self.stored[at]
         values, scale, self.norm = self.potential.sparse_step(before, increments, self.norm)
-        self.factor *= scale
+        if self.factor * scale < FOLD:
+            self._fold()
+            self.stored[: self.active] *= scale
+        else:
+            self.factor *= scale
         after = values / self.factor
         self._corrections[at] += (after - self.stored[at]) * self._clock
         self.stored[at] = after
         self.kernel.update(indices, values - scale * before, scale)
         self._since_sync += len(indices)
-        if self.factor < FOLD or self._since_sync > 10 * self.active:
-            self._sync()
+        if self._since_sync > 10 * self.active:
+            self._fold()
+            self._since_sync = 0
+            self.norm = min(1.0, power_norm(self.stored[: self.active], self.nu))
 
-    def _sync(self) -> None:
-        """Fold the factor into the weights and measure the norm afresh; O(active), amortised."""
+    def _fold(self) -> None:
+        """Fold the factor into the weights and the lazy average; O(active), amortised."""
         live = slice(0, self.active)
         self._past[live] += self._recent()
         self._clock, self._corrections[live] = 0.0, 0.0
         self.stored[live] *= self.factor
-        self.factor, self._since_sync = 1.0, 0
-        self.norm = power_norm(self.stored[live], self.nu)
-        if self.norm > 1:
-            self.stored[live] /= self.norm
-            self.norm = 1.0
+        self.factor = 1.0
 
     def _dense_step(self, at: Array, increments: Array) -> None:
+        self._fold()
         live = slice(0, self.active)
-        self._past[live] += self._recent()
-        self._clock, self._corrections[live] = 0.0, 0.0
         dual = self.potential.gradient(self.stored[live])
         dual[at] += increments
         self.stored[live] = self.potential.project(self.potential.inverse_gradient(dual), self.nu)

@@ -20,7 +20,8 @@ FINAL_DRAWS = 1_000
 """Fresh draws behind a certificate that ends a run, where it cannot be exact."""
 
 PATIENCE = 5
-"""After a gap that a final certificate did not confirm, iterations before the next try."""
+"""After a gap that a final certificate did not confirm, iterations before the next try; twice as
+many after each."""
 
 Callback = Callable[[State, dict[str, float]], bool | None]
 
@@ -70,7 +71,7 @@ def run(
     final: Certificate | None = None
     state: State | None = None
     interrupted = False
-    wait = 0
+    wait, patience = 0, PATIENCE
     states = solver.iterate(problem, family, rng)
     try:
         for state in states:
@@ -87,7 +88,7 @@ def run(
                 final = confirm(problem, family, state.solution, rng)
                 if final.relative <= tol:
                     break
-                wait = PATIENCE
+                wait, patience = patience, 2 * patience
             wait -= 1
             if state.k > max_iter or (max_time is not None and seconds >= max_time):
                 break
@@ -128,7 +129,7 @@ def confirm(
     gradient: GradientField = family.at(solution.alpha)
     if affordable(family, problem.y.shape[1]):
         return exact(problem, solution, gradient)
-    return from_draws(problem, solution, gradient, gradient.draw(FINAL_DRAWS, rng))
+    return from_draws(problem, solution, gradient.draw(FINAL_DRAWS, rng))
 
 
 class _Meter:

@@ -9,7 +9,7 @@ from itertools import count
 import numpy as np
 
 from ..arrays import Array
-from ..certificate import Certificate, exact, from_draws
+from ..certificate import Certificate, bound, estimate, exact
 from ..dual import DualSolution, solve
 from ..families import Draw, GradientField, KernelFamily
 from ..objective import Problem
@@ -111,16 +111,21 @@ class MirrorDescent:
                 # normalised by a draw of its own.
                 forecast.observe(self.sampler.draw(family, gradient, self.draws, rng), gradient)
             draw = self.sampler.draw(family, gradient, self.draws, rng)
-            certificate = (
-                exact(problem, solution, gradient)
-                if gradient.enumerated
-                else from_draws(problem, solution, gradient, draw)
-            )
+            certificate = certify(problem, solution, gradient, draw)
             eta = self.step(k, forecast.moments(gradient))
-            estimate = problem.strength / 2 * draw.estimate()
-            yield State(k, iterate, solution, certificate, draw, estimate, eta)
-            iterate.step(draw.indices, eta * estimate, eta)
+            ascent = problem.strength / 2 * draw.estimate()
+            yield State(k, iterate, solution, certificate, draw, ascent, eta)
+            iterate.step(draw.indices, eta * ascent, eta)
             forecast.observe(draw, gradient)
+
+
+def certify(
+    problem: Problem, solution: DualSolution, gradient: GradientField, draw: Draw
+) -> Certificate:
+    """Return what is known of the gap without further work."""
+    if gradient.enumerated:
+        return exact(problem, solution, gradient)
+    return bound(problem, solution, draw) if problem.p == 1 else estimate(problem, solution, draw)
 
 
 class Forecast:

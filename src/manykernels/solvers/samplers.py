@@ -50,4 +50,4 @@ class UniformSampler:
         gradients = field.gradients(distinct)
         ratios = gradients / np.array([probability[index] for index in distinct])
         repeats = np.fromiter(counts.values(), dtype=np.int64, count=len(distinct))
-        return Draw(distinct, repeats, gradients, ratios)
+        return Draw(distinct, repeats, gradients, ratios, float("inf"))

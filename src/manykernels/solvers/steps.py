@@ -92,7 +92,8 @@ class HarmonicStep:
     r"""The step :math:`\eta_k = 1/(\tau_k k + m_k)`; it has no parameter to tune.
 
     Here :math:`m_k^2 \approx E\|\hat g_k\|_*^2` and :math:`\tau_k \approx \|g\|_{\nu^*}`, both
-    predicted from earlier draws.
+    predicted from earlier draws; the reasoning below is for a fixed, known :math:`\tau`, so
+    with a predicted one the step is a well founded heuristic, not a theorem.
 
     Why: the constraint :math:`\|\theta\|_\nu \le 1` is active at the optimum with multiplier
     :math:`\tau`, so the constrained problem has the same solution as minimising

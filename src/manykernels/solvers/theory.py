@@ -54,7 +54,8 @@ class Constants:
         with draws from q, :math:`B = \max_k C_{k-1}^2`. Several draws in one estimate only
         lower it.
     largest : float
-        The largest :math:`\|\hat g_k\|_*^2` of a single draw, :math:`B'`.
+        The largest :math:`\|\hat g_k\|_*^2` of a single draw that was seen. With draws from q over
+        distinct kernels all draws of an iteration have the same, so this is :math:`B'`.
     radius, strong_convexity : float
         :math:`\delta` and :math:`\alpha` of the potential.
     iterations : int
