@@ -19,7 +19,13 @@ from manykernels.losses import (
     SquaredHinge,
 )
 from manykernels.objective import Problem
-from manykernels.potentials import bregman
+
+
+def bregman(potential, theta, other):
+    """Return the Bregman divergence of theta from other."""
+    linear = float(np.dot(potential.gradient(other), theta - other))
+    return potential.value(theta) - potential.value(other) - linear
+
 
 LOSSES = [Squared(), Huber(0.7), EpsilonInsensitive(0.2), Hinge(), SquaredHinge(), Logistic()]
 

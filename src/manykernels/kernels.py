@@ -39,6 +39,11 @@ class Precomputed:
     def __call__(self, rows: Array, others: Array) -> Array:
         """Return the part of the matrix for two lists of row numbers, of shape (n, 1) each."""
         gram = np.asarray(self.gram, dtype=float)
+        if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
+            raise ValueError(
+                f"the matrix of the precomputed kernel {self.name!r} must be square; got shape "
+                f"{gram.shape}. It holds the kernel between all pairs of rows."
+            )
         return gram[np.ix_(self._numbers(rows, len(gram)), self._numbers(others, len(gram)))]
 
     def _numbers(self, rows: Array, size: int) -> Array:
@@ -139,10 +144,15 @@ class FunctionKernels:
         grams = np.empty((len(self.functions), *shape))
         for j, function in enumerate(self.functions):
             gram = np.asarray(function(left[j], right[j]), dtype=float)
-            if gram.shape != shape or not np.all(np.isfinite(gram)):
+            if gram.shape != shape:
                 raise ValueError(
-                    f"kernels[{j}] ({self.names[j]}) must return a finite matrix of shape {shape}; "
+                    f"kernels[{j}] ({self.names[j]}) must return a matrix of shape {shape}; "
                     f"got shape {gram.shape}. It is called with two arrays of rows."
+                )
+            if not np.all(np.isfinite(gram)):
+                raise ValueError(
+                    f"kernels[{j}] ({self.names[j]}) must return finite values; got NaN or "
+                    "infinity. Look at the rows or the matrix it is made from."
                 )
             grams[j] = gram
         return GramStack(grams)
@@ -154,21 +164,34 @@ class PairwiseKernel:
 
     names: list[str] = field(default_factory=lambda: ["precomputed"])
     explicit: bool = False
+    columns: Array | None = None
+
+    def use(self, rows: Array, shape: tuple[int, int]) -> None:
+        """Remember which rows of a square matrix are used, and so which columns."""
+        if shape[0] != shape[1]:
+            raise ValueError(
+                'X must be a square kernel matrix for kernels="precomputed"; '
+                f"got shape {shape}. "
+                "For several kernels use kernels=[Precomputed(K1), ...] and row numbers as X."
+            )
+        self.columns = rows
 
     def fit(self, X: Array, raw: Array) -> GramStack:
         """Check the training matrix."""
-        if raw.shape[0] != raw.shape[1]:
-            raise ValueError(
-                'X must be a square kernel matrix for kernels="precomputed"; '
-                f"got shape {raw.shape}. "
-                "For several kernels use kernels=[Precomputed(K1), ...] and row numbers as X."
-            )
-        check_gram(raw, "precomputed")
-        return GramStack(raw[None])
+        stack = self.on(X, raw)
+        check_gram(stack.kernel(0), "precomputed")
+        return stack
 
     def on(self, X: Array, raw: Array) -> GramStack:
         """Take X as the values between new and training rows."""
-        return GramStack(raw[None])
+        return GramStack(raw[:, self.columns][None])
+
+
+def only_linear(kernels: Any) -> bool:
+    """Tell whether the public ``kernels`` argument names linear kernels only."""
+    items = kernels if isinstance(kernels, list) else [kernels]
+    heads = [item[0] if isinstance(item, tuple) and item else item for item in items]
+    return bool(heads) and all(isinstance(head, str) and head == "linear" for head in heads)
 
 
 def rbf(X: Array, Y: Array) -> Array:
@@ -186,14 +209,21 @@ def resolve(kernels: Any, feature_names: Sequence[str]) -> KernelSet:
         if kernels == "linear":
             return LinearKernels([np.array([j]) for j in range(count)], list(feature_names))
     else:
-        listed = list(kernels) if isinstance(kernels, list | tuple) else [kernels]
+        listed = list(kernels) if isinstance(kernels, list) else [kernels]
         if not listed:
             raise ValueError('kernels must not be empty; got []. Use kernels="linear".')
         items = [item if isinstance(item, tuple) else (item, None) for item in listed]
+        for j, item in enumerate(items):
+            if len(item) != 2:
+                raise ValueError(
+                    f"kernels[{j}] must be a kernel or a pair (kernel, columns); got a tuple of "
+                    f'{len(item)}. Write it as in ("rbf", ["age", "income"]).'
+                )
     parsed = [
         _parse(j, kernel, columns, feature_names) for j, (kernel, columns) in enumerate(items)
     ]
     functions, columns, names = (list(part) for part in zip(*parsed, strict=True))
+    names = [name if names.count(name) == 1 else f"{name}[{j}]" for j, name in enumerate(names)]
     if all(function is linear_kernel for function in functions):
         return LinearKernels(columns, names)
     return FunctionKernels(functions, columns, names)
@@ -222,14 +252,24 @@ def _parse(
 def _column_numbers(j: int, columns: Any, feature_names: Sequence[str]) -> Array:
     if columns is None:
         return np.arange(len(feature_names))
+    if isinstance(columns, slice):
+        columns = range(len(feature_names))[columns]
     several = [columns] if isinstance(columns, int | np.integer | str) else list(columns)
+    if several and all(isinstance(column, bool | np.bool_) for column in several):
+        if len(several) != len(feature_names):
+            raise ValueError(
+                f"kernels[{j}] has a mask of {len(several)} columns; X has {len(feature_names)}. "
+                "Use one True or False for each column."
+            )
+        several = [number for number, keep in enumerate(several) if keep]
     known = {name: number for number, name in enumerate(feature_names)}
     numbers = []
     for column in several:
-        number = known.get(column) if isinstance(column, str) else int(column)
+        whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
+        number = known.get(column) if isinstance(column, str) else int(column) if whole else None
         if number is None or not 0 <= number < len(feature_names):
             raise ValueError(
-                f"kernels[{j}] refers to column {column!r}, which X does not have; it has "
+                f"kernels[{j}] refers to column {column}, which X does not have; it has "
                 f"{len(feature_names)} columns. Use a column's name or its number from 0."
             )
         numbers.append(number)

@@ -63,6 +63,10 @@ class Problem:
             return 1.0
         return np.inf if self.p == 1 else self.nu / (self.nu - 1)
 
+    def slope(self, masses: Array) -> Array:
+        r"""Return :math:`-\partial J/\partial\theta_i` of kernels with gradients ``masses``."""
+        return self.strength / 2 * masses
+
     def output(self, c: int) -> Problem:
         """Return the problem of one output."""
         return replace(self, y=self.y[:, [c]])

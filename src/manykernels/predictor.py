@@ -9,7 +9,7 @@ import numpy as np
 
 from .arrays import Array, Index
 from .bases import FeatureBlocks, GramStack
-from .families.over_bases import FamilyOverBases
+from .families import KernelFamily
 from .solvers import Result
 
 
@@ -21,7 +21,7 @@ class Predictor:
 
     Attributes
     ----------
-    family : FamilyOverBases
+    family : KernelFamily
         The kernels; on the training rows, or on none if they are not needed.
     indices : sequence of Index
         Kernels in use.
@@ -39,7 +39,7 @@ class Predictor:
         Share of each kernel in use in the variance of the function over the training rows.
     """
 
-    family: FamilyOverBases
+    family: KernelFamily
     indices: Sequence[Index]
     theta: Array
     closed: bool
@@ -68,13 +68,13 @@ class Predictor:
         """
         return self._gram(self.family.on(left), self.family.on(right))
 
-    def _gram(self, here: FamilyOverBases, there: FamilyOverBases) -> Array:
+    def _gram(self, here: KernelFamily, there: KernelFamily) -> Array:
         if self.closed:
             return here.closed(there)
         return here.gram(self.indices, self.theta, there)
 
 
-def make_predictor(family: FamilyOverBases, result: Result, weights: Array) -> Predictor:
+def make_predictor(family: KernelFamily, result: Result, weights: Array) -> Predictor:
     r"""Order the kernels by their share of variance and keep what predictions need.
 
     The share of kernel i is :math:`\mathrm{Cov}(f_i, f)/\mathrm{Var}(f)` over the (weighted)
@@ -116,9 +116,7 @@ def make_predictor(family: FamilyOverBases, result: Result, weights: Array) -> P
     )
 
 
-def _features(
-    family: FamilyOverBases, result: Result, weighted: Array
-) -> tuple[Array, Array, Array]:
+def _features(family: KernelFamily, result: Result, weighted: Array) -> tuple[Array, Array, Array]:
     """Return coefficients of features, the index each belongs to, and indices' covariances.
 
     The coefficients of a solution in feature space are taken from it: made from its dual

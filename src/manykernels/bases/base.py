@@ -104,11 +104,11 @@ class BaseKernels(Protocol):
         """Return the base kernels between some of the rows and all of them."""
         ...
 
-    def contract(self, state: Any, weights: Sequence[Array], rows: slice) -> Array:
+    def contract(self, state: Any, weights: Sequence[Array | None], rows: slice) -> Array:
         r"""Return :math:`\langle M, K_j^{\odot l} \odot W_l\rangle` for every j and l = 1, 2, ...
 
-        ``weights[l - 1]`` holds the given rows of :math:`W_l`, and only those rows are summed;
-        shape (r, len(weights)).
+        ``weights[l - 1]`` holds the given rows of :math:`W_l`, None for all ones, and only those
+        rows are summed; shape (r, len(weights)).
         """
         ...
 

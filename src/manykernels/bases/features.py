@@ -148,8 +148,10 @@ class FeatureBlocks:
         """Return the table of pairs above its diagonal, flattened; O(n R^2 q)."""
         parts = [np.empty(0)]
         for start, table in self._pair_rows(state, first):
-            for row in range(len(table)):
-                parts.append(table[row, start + row - first + int(strict) :])
+            upper = np.arange(table.shape[1]) >= np.arange(len(table))[:, None] + (
+                start - first + int(strict)
+            )
+            parts.append(table[upper])
         return np.concatenate(parts)
 
     def _pair_rows(self, state: Array, first: int) -> Iterator[tuple[int, Array]]:
@@ -181,7 +183,7 @@ class FeatureBlocks:
         """Return the kernels between some of the rows and all of them."""
         return CrossBlocks(self, self, rows)
 
-    def contract(self, state: Array, weights: Sequence[Array], rows: slice) -> Array:
+    def contract(self, state: Array, weights: Sequence[Array | None], rows: slice) -> Array:
         """Return weighted masses of kernels and their powers; O(n^2 R q) for each weight."""
         out = np.zeros((self.count, len(weights)))
         if not self.single:
@@ -189,7 +191,7 @@ class FeatureBlocks:
                 grown = state
                 for power, weight in enumerate(weights):
                     grown = self.extend(grown, j)
-                    out[j, power] = np.sum(grown[rows] * (weight @ grown))
+                    out[j, power] = _forms(grown, weight, rows).sum()
             return out
         for start in range(0, self.count, _COLUMNS):
             stop = min(start + _COLUMNS, self.count)
@@ -199,7 +201,7 @@ class FeatureBlocks:
                 for power, weight in enumerate(weights):
                     if power:
                         grown = grown * block
-                    out[start:stop, power] += np.sum(grown[rows] * (weight @ grown), axis=0)
+                    out[start:stop, power] += _forms(grown, weight, rows)
         return out
 
 
@@ -227,6 +229,14 @@ class CrossBlocks:
             left = self.left.features[self.selected] ** k
             return _dense(left @ (self.right.features**k).T)
         return sum((self.kernel(j) ** k for j in range(self.count)), np.zeros(self.shape))
+
+
+def _forms(columns: Array, weight: Array | None, rows: slice) -> Array:
+    """Return the quadratic form of each column, over some rows; all ones if there is no weight."""
+    part = columns[rows]
+    if weight is None:
+        return part.sum(axis=0) * columns.sum(axis=0)
+    return np.sum(part * (weight @ columns), axis=0)
 
 
 def _dense(matrix: Any) -> Array:

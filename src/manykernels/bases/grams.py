@@ -114,9 +114,10 @@ class GramStack:
         """Return the kernels between some of the rows and all of them."""
         return self if rows == slice(0, self.rows) else GramStack(self.grams[:, rows])
 
-    def contract(self, state: Array, weights: Sequence[Array], rows: slice) -> Array:
+    def contract(self, state: Array, weights: Sequence[Array | None], rows: slice) -> Array:
         """Return weighted masses of kernels and their powers; O(r n^2) for each weight."""
-        weighted = [state[rows] * weight for weight in weights]
+        part = state[rows]
+        weighted = [part if weight is None else part * weight for weight in weights]
         out = np.empty((self.count, len(weights)))
         for j, gram in enumerate(self.grams[:, rows]):
             power = gram

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from ..arrays import Array
-from ..losses import NonsmoothLoss, SmoothLoss
+from ..losses import NonsmoothLoss
 from ..objective import Problem
 from .systems import System
+
+
+class Curved(Protocol):
+    """What Newton's method needs of a loss."""
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return the loss."""
+        ...
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Return the derivative."""
+        ...
+
+    def curvature(self, y: Array, f: Array) -> Array:
+        """Return the second derivative."""
+        ...
+
 
 WIDTHS = (1.0, 1e-2)
 """Smoothing of the first proximal steps; the last one is kept."""
@@ -39,11 +57,6 @@ class Smoothed:
     centre: Array
     width: float
 
-    @property
-    def classification(self) -> bool:
-        """Whether y must be -1 or +1."""
-        return self.loss.classification
-
     def _prox(self, y: Array, f: Array) -> tuple[Array, Array]:
         return self.loss.conjugate_prox(y, self.centre + f / self.width, 1 / self.width)
 
@@ -59,10 +72,6 @@ class Smoothed:
     def curvature(self, y: Array, f: Array) -> Array:
         """Return the second derivative."""
         return self._prox(y, f)[1] / self.width
-
-    def conjugate(self, y: Array, v: Array) -> Array:
-        """Return the conjugate."""
-        return self.loss.conjugate(y, v) + self.width / 2 * (v - self.centre) ** 2
 
 
 @dataclass(frozen=True)
@@ -84,7 +93,14 @@ def squared_norm(system: System, point: Point) -> float:
     return float(system.inner(point.coefficients, point.coefficients, point.values).sum())
 
 
-def newton(problem: Problem, loss: SmoothLoss, system: System, fitted: Array, tol: float) -> Point:
+def newton(
+    problem: Problem,
+    loss: Curved,
+    system: System,
+    fitted: Array,
+    tol: float,
+    steepest: float = 1.0,
+) -> Point:
     """Minimise a smooth regularised risk of one output by damped Newton steps.
 
     Each is one ridge solve. The first one starts from the values ``fitted``, which need not be
@@ -92,6 +108,10 @@ def newton(problem: Problem, loss: SmoothLoss, system: System, fitted: Array, to
     piecewise constant curvature (squared hinge, Huber, smoothed hinge) end at the exact solution
     after finitely many steps. Stops when half the squared Newton decrement, which estimates the
     distance to the minimum, is below ``tol`` times the objective.
+
+    Where the loss is flat (all rows saturated) a Newton step is far too long. Some share of
+    ``steepest``, about the largest curvature of the loss, is then added to the curvature, and
+    taken away again as steps succeed.
     """
     y, s, strength = problem.y, problem.weights[:, None], problem.strength
 
@@ -99,45 +119,48 @@ def newton(problem: Problem, loss: SmoothLoss, system: System, fitted: Array, to
         risk = float(np.sum(s * loss.value(y, point.fitted)))
         return risk + strength / 2 * squared_norm(system, point)
 
-    def step_from(fitted: Array, slope: Array) -> Point:
-        curvature = s * loss.curvature(y, fitted)
-        if problem.intercept and curvature.sum() < 1e-8:
-            # Without curvature an intercept has no Newton step; this makes it a gradient step,
-            # whose length the line search settles.
-            curvature = 1e-4 * s
+    def step_from(fitted: Array, slope: Array, extra: float) -> Point:
+        curvature = s * (loss.curvature(y, fitted) + extra)
         linear = curvature * fitted - slope
         ridge = system.ridge(curvature[:, 0], linear, strength, problem.intercept)
         return Point(ridge.coefficients, ridge.intercept, ridge.values)
 
+    flat = 1e-4 * steepest
     zero = system.from_dual(np.zeros_like(y))
     point = Point(zero, np.zeros(1), np.zeros_like(y))
     value = objective(point)
-    guess = step_from(fitted, s * loss.gradient(y, fitted))
+    guess = step_from(fitted, s * loss.gradient(y, fitted), flat)
     if objective(guess) < value:
         point, value = guess, objective(guess)
-    for _ in range(200):
+    extra = 0.0
+    for _ in range(300):
         slope = s * loss.gradient(y, point.fitted)
-        full = step_from(point.fitted, slope)
+        if float(np.sum(s * loss.curvature(y, point.fitted))) < 1e-4 * flat:
+            extra = max(extra, flat)
+        full = step_from(point.fitted, slope, extra)
         move = full.coefficients - point.coefficients
         inner = system.inner(move, point.coefficients, point.values)[0]
         descent = float(np.sum(slope * (full.fitted - point.fitted)) + strength * inner)
-        if -descent / 2 <= tol * abs(value):
+        if -descent / 2 <= tol * abs(value) and (extra <= flat or descent >= 0):
             # The decrement is that of the last point; the full step is closer still.
-            return full if objective(full) <= value else point
+            return full if objective(full) <= value * (1 + 1e-12) else point
         length = 1.0
-        while True:
+        trial, trial_value = full, objective(full)
+        while trial_value > value + 1e-4 * length * descent and length > 1e-3:
+            length /= 2
             trial = Point(
                 point.coefficients + length * move,
                 point.intercept + length * (full.intercept - point.intercept),
                 point.values + length * (full.values - point.values),
             )
             trial_value = objective(trial)
-            if trial_value <= value + 1e-4 * length * descent:
-                break
-            length /= 2
-            if length < 1e-10:  # rounding: no further progress is possible
+        if length <= 1e-3:
+            extra = max(10 * extra, flat)
+            if extra > 1e4 * steepest:  # rounding: no further progress is possible
                 return point
+            continue
         point, value = trial, trial_value
+        extra = 0.0 if extra <= flat else extra / 10
     return point
 
 
@@ -156,7 +179,9 @@ def proximal_newton(
     unit = float(np.sum(problem.weights[:, None] * np.abs(problem.y))) or 1.0
     for step in range(100):
         smoothed = Smoothed(loss, v, unit * WIDTHS[min(step, len(WIDTHS) - 1)])
-        point = newton(problem, smoothed, system, fitted, tol / 10)
+        # Almost exactly: what is left of the stationarity condition is divided by the strength
+        # when a dual point is made of v.
+        point = newton(problem, smoothed, system, fitted, 1e-5 * tol, 1 / smoothed.width)
         v = smoothed.gradient(problem.y, point.fitted)
         if _gap(problem, system, point, v) <= tol:
             break

@@ -172,7 +172,11 @@ class FeatureSystem:
         matrix[np.diag_indices_from(matrix)] += strength
         w = np.zeros((features.shape[1], linear.shape[1]))
         if len(matrix):
-            w = cho_solve(factorise(matrix)[0], features.T @ linear, check_finite=False)
+            w = cho_solve(
+                factorise(matrix, matrix.diagonal().copy())[0],
+                features.T @ linear,
+                check_finite=False,
+            )
         return self._finish(w, level - centre @ w, curvature, target)
 
     def _finish(self, w: Array, b: Array, curvature: Array, linear: Array) -> Ridge:
@@ -221,7 +225,8 @@ def dual_ridge(
     target = linear / curvature[:, None]
     ridge = strength / curvature
     gram[np.diag_indices_from(gram)] += ridge
-    factor, added = factorise(gram)
+    # One amount for all rows: dual variables of small rows would explode under their own.
+    factor, added = factorise(gram, np.full(len(gram), gram.diagonal().mean()))
     alpha = cho_solve(factor, target, check_finite=False)
     b = np.zeros(linear.shape[1])
     if intercept:
@@ -232,20 +237,19 @@ def dual_ridge(
     return Ridge(alpha, b, target - b - left, curvature[:, None] * left)
 
 
-def factorise(matrix: Array) -> tuple[tuple[Array, bool], Array]:
+def factorise(matrix: Array, scale: Array) -> tuple[tuple[Array, bool], Array]:
     """Return the Cholesky factor of a positive definite matrix, and what its diagonal was given.
 
-    Where rounding has made the matrix indefinite (a ridge below 1e-16 of it), each diagonal entry
-    grows by the smallest share, from 1e-12 up, that lets the factorisation through; the duality
-    gap then shows what that cost.
+    Where rounding has made the matrix indefinite (a ridge below 1e-16 of it), the diagonal grows
+    by the smallest share of ``scale``, from 1e-12 up, that lets the factorisation through; the
+    duality gap then shows what that cost.
     """
-    diagonal = matrix.diagonal().copy()
     share = 0.0
     while True:
         try:
-            trial = matrix + np.diag(share * diagonal) if share else matrix
+            trial = matrix + np.diag(share * scale) if share else matrix
             factor: tuple[Array, bool] = cho_factor(trial, lower=True, check_finite=False)
-            return factor, share * diagonal
+            return factor, share * scale
         except LinAlgError:
             share = max(10 * share, 1e-12)
             if share > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import nullcontext
 from dataclasses import replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from ..arrays import Array
 from ..bases import FeatureBlocks, GramStack
 from ..explain import table
 from ..families import IndexSet, Interactions, Monomials, ProductFamily, Tuples
-from ..kernels import FunctionKernels, KernelSet, PairwiseKernel, resolve
-from ..losses import BY_NAME, Loss
+from ..kernels import FunctionKernels, KernelSet, PairwiseKernel, only_linear, resolve
+from ..losses import BY_NAME, Loss, Squared
 from ..objective import Problem, exponent
 from ..predictor import make_predictor
 from ..solvers import MirrorDescent, Result, run, solve_closed
@@ -78,9 +79,11 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.pairwise = isinstance(self.kernels, str) and self.kernels == "precomputed"
         return tags
 
+    def _centres(self) -> bool:
+        return isinstance(self.standardize, bool | np.bool_) and bool(self.standardize)
+
     def _takes_sparse(self) -> bool:
-        linear = isinstance(self.kernels, str) and self.kernels == "linear"
-        return linear and self.standardize is not True
+        return only_linear(self.kernels) and not self._centres()
 
     def _validate(self, X: Any, **options: Any) -> Any:
         """Check X (and y), with a message of our own for sparse X that cannot be taken."""
@@ -116,8 +119,10 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
         rng = _generator(self.random_state)
 
         names = getattr(self, "feature_names_in_", None)
-        labels = [f"x{j}" for j in range(X.shape[1])] if names is None else list(names)
+        labels = [f"x{j}" for j in range(X.shape[1])] if names is None else names.tolist()
         self._kernels: KernelSet = resolve(self.kernels, labels)
+        if isinstance(self._kernels, PairwiseKernel):
+            self._kernels.use(used, X.shape)
         self._scaler = self._fit_scaler(rows, weights)
         bases = self._kernels.fit(self._scaled(rows), rows)
         _refuse_overflow(bases, self.degree)
@@ -129,6 +134,11 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
         few = problem.y.shape[0] <= ONE_THREAD_ROWS
         with threadpool_limits(1, user_api="blas") if few else nullcontext():
             result = self._solve(problem, family, rng)
+        if not np.isfinite(result.solution.objective + result.certificate.relative):
+            raise ValueError(
+                "alpha, rho or the scale of y is beyond floating-point range; the duality gap is "
+                f"not finite with alpha={self.alpha:g}. Use values nearer to 1, or rescale y."
+            )
         predictor = make_predictor(family, result, weights)
         self._predictor = replace(predictor, intercept=predictor.intercept + centre)
         self._store(family, result, used, X.shape[0])
@@ -149,7 +159,7 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
         result = run(solver, problem, family, rng, self.max_iter, self.tol, self.max_time, progress)
         if result.interrupted:
             warnings.warn(
-                f"Interrupted after {result.n_iter} iterations; the model is the best so far, "
+                f"Interrupted after {result.n_iter} iterations; the model is that of the last one, "
                 f"with a relative duality gap of {result.certificate.relative:.2g}.",
                 ConvergenceWarning,
                 stacklevel=4,
@@ -188,9 +198,11 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _fit_scaler(self, X: Array, weights: Array) -> StandardScaler | None:
-        if self.standardize is False or isinstance(self._kernels, PairwiseKernel):
+        if (not self._centres() and self.standardize != "scale") or isinstance(
+            self._kernels, PairwiseKernel
+        ):
             return None
-        scaler = StandardScaler(with_mean=self.standardize is True)
+        scaler = StandardScaler(with_mean=self._centres())
         return scaler.fit(X, sample_weight=weights * len(weights))
 
     def _scaled(self, X: Array) -> Array:
@@ -230,6 +242,11 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
         Y = X if Y is None else self._validate(Y, reset=False)
         kernels = self._kernels
         if isinstance(kernels, PairwiseKernel):
+            if Y is not X:
+                raise ValueError(
+                    'Y must be None for kernels="precomputed": X holds the values between its '
+                    "rows and the training rows already."
+                )
             stack = kernels.on(X, X)
             return self._predictor.kernel(stack, stack)
         if isinstance(kernels, FunctionKernels):
@@ -252,10 +269,13 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
         -------
         pandas.DataFrame
             Columns ``term`` (by name), ``degree``, ``theta`` (kernel weight), ``share`` (of the
-            variance of the fitted function over the training rows; shares of all terms add up to
-            one) and ``sign`` (of the coefficient; 0 where a term has no single coefficient).
+            variance of the fitted function over the training rows; shares of all kernels in use
+            add up to one) and ``sign`` (of the coefficient; 0 where a term has no single
+            coefficient). With p = 2 and more than 10,000 kernels only important ones are listed.
         """
         check_is_fitted(self)
+        if top is not None and (not isinstance(top, Integral) or top < 0):
+            raise ValueError(f"top must be an integer >= 0 or None; got {top!r}. Use top=20.")
         return table(self._predictor, top)
 
 
@@ -291,8 +311,11 @@ def resolve_loss(loss: Any, allowed: tuple[str, ...], kind: str) -> Loss:
             f"loss must be a name or have value, gradient, conjugate, and curvature or "
             f"conjugate_prox; got {loss!r}. See manykernels.losses."
         )
-    if kind == "regressor" and loss.classification:
+    classes = bool(getattr(loss, "classification", False))
+    if kind == "regressor" and classes:
         raise ValueError(
             f"loss must be for real targets; got {loss!r}. Use MKLClassifier for classes."
         )
+    if kind == "classifier" and not (classes or isinstance(loss, Squared)):
+        raise ValueError(f"loss must be for classes; got {loss!r}. Use loss='logistic'.")
     return loss

@@ -6,6 +6,8 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from ..solvers import MirrorDescent
 
 
@@ -24,13 +26,22 @@ def check_parameters(estimator: Any) -> None:
             "choice, 2 for all kernels with equal weight."
         )
     _one_of("index_set", estimator.index_set, ("auto", "tuples", "monomials", "interactions"))
-    _one_of("standardize", estimator.standardize, (True, False, "scale"))
+    if not isinstance(estimator.standardize, bool | np.bool_):
+        _one_of("standardize", estimator.standardize, (True, False, "scale"))
+    if not isinstance(estimator.fit_intercept, bool | np.bool_):
+        _one_of("fit_intercept", estimator.fit_intercept, (True, False))
+    _integer(
+        "verbose",
+        int(estimator.verbose) if estimator.verbose is True else estimator.verbose,
+        0,
+        "Use 0, 1 or 2",
+    )
     solver = estimator.solver
     if not isinstance(solver, MirrorDescent):
         _one_of("solver", solver, ("auto", "mirror-descent"))
-    if solver == "mirror-descent" and p == 2:
+    if solver != "auto" and p == 2:
         raise ValueError(
-            "solver='mirror-descent' needs p < 2; got p=2, whose optimum is a closed form. "
+            f"solver={solver!r} needs p < 2; got p=2, whose optimum is a closed form. "
             "Use solver='auto'."
         )
 

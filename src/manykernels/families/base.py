@@ -1,15 +1,19 @@
-"""What a family of kernels must offer, and what it hands out."""
+"""What all families of kernels have in common, and what they hand out."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from itertools import groupby
+from typing import Self
 
 import numpy as np
 
 from ..arrays import Array, Index
-from ..bases import FeatureBlocks, GramStack
+from ..bases import BaseKernels, FeatureBlocks, GramStack
+
+_BLOCK_ENTRIES = 2**24  # entries of the features made at a time when many kernels are summed
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,110 @@ class Draw:
         return float(np.dot(self.counts, values) / max(self.total, 1))
 
 
-class GradientField(Protocol):
+class KernelFamily(ABC):
+    r"""A set of products of base kernels with scale factors :math:`\rho_i`.
+
+    Parameters
+    ----------
+    bases : FeatureBlocks or GramStack
+        The base kernels on some rows.
+    names : sequence of str, default=x0, x1, ...
+        Their names.
+    """
+
+    def __init__(
+        self, bases: FeatureBlocks | GramStack, names: Sequence[str] | None = None
+    ) -> None:
+        self.bases = bases
+        self.names = [f"x{j}" for j in range(bases.count)] if names is None else list(names)
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Exact number of members of the index set."""
+
+    @property
+    @abstractmethod
+    def distinct(self) -> int:
+        """Number of distinct kernels: the number of weights after merging equal members."""
+
+    @property
+    @abstractmethod
+    def enumeration_work(self) -> float:
+        """Multiplications that computing every gradient takes."""
+
+    @abstractmethod
+    def at(self, alpha: Array) -> GradientField:
+        """Return the gradient at a dual point of shape (n, c), c outputs."""
+
+    @abstractmethod
+    def indices(self) -> list[Index]:
+        """Return all distinct kernels."""
+
+    @abstractmethod
+    def uniform(self, count: int, rng: np.random.Generator) -> tuple[list[Index], Array]:
+        """Draw kernels uniformly from the index set; return them and their probabilities."""
+
+    @abstractmethod
+    def weights(self, indices: Sequence[Index]) -> Array:
+        r"""Return :math:`\rho_i^{-2}`."""
+
+    @abstractmethod
+    def on(self, bases: FeatureBlocks | GramStack) -> Self:
+        """Return the same family on other rows."""
+
+    @abstractmethod
+    def closed(self, other: Self | None = None) -> Array:
+        r"""Return the sum of all kernels, each with weight :math:`\rho_i^{-2}`."""
+
+    @property
+    def explicit(self) -> bool:
+        """Whether the kernels have explicit features."""
+        return self.bases.explicit
+
+    @property
+    def rows(self) -> int:
+        """Number of training rows."""
+        return self.bases.rows
+
+    def features(self, indices: Sequence[Index]) -> tuple[Array, Array]:
+        r"""Return columns :math:`\phi_i/\rho_i`, and the position of the index each belongs to."""
+        assert isinstance(self.bases, FeatureBlocks)
+        columns, owners = self.bases.products(indices)
+        return columns * np.sqrt(self.weights(indices))[owners], owners
+
+    def gram(
+        self, indices: Sequence[Index], theta: Array, other: KernelFamily | None = None
+    ) -> Array:
+        r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i` between own rows and those of ``other``.
+
+        By default between own rows; Gram matrices bring their other rows with them. O(n m) for
+        each kernel, with features made in blocks of bounded size.
+        """
+        if isinstance(self.bases, GramStack):
+            total = np.zeros(self.bases.shape)
+            for weight, index in zip(theta * self.weights(indices), indices, strict=True):
+                total += weight * self.bases.product(index)
+            return total
+        total = np.zeros((self.rows, self.rows if other is None else other.rows))
+        for part in self.batches(len(indices)):
+            columns, owners = self.features(indices[part])
+            right = columns if other is None else other.features(indices[part])[0]
+            total += (columns * theta[part][owners]) @ right.T
+        return total
+
+    def batches(self, count: int) -> list[slice]:
+        """Cut a list of kernels so that the features of a part stay of bounded size."""
+        step = max(1, _BLOCK_ENTRIES // max(1, self.rows))
+        return [slice(start, start + step) for start in range(0, count, step)]
+
+    def name(self, index: Index) -> str:
+        """Return for instance ``"age^2 * income"``; the constant kernel is ``"1"``."""
+        powers = [(self.names[j], len(list(group))) for j, group in groupby(index)]
+        return " * ".join(n if k == 1 else f"{n}^{k}" for n, k in powers) or "1"
+
+
+class GradientField(ABC):
     r"""The gradient over a whole family at one dual point.
 
     Its entries are :math:`g_i = \alpha^\top K_i \alpha / \rho_i^2`. This is
@@ -58,88 +165,53 @@ class GradientField(Protocol):
     objective. Calls on one field share their work.
     """
 
-    @property
-    def mass(self) -> float:
-        """Total mass of the distribution that ``draw`` draws from: C, the sum of all gradients."""
-        ...
+    def __init__(self, family: KernelFamily, alpha: Array) -> None:
+        self.family = family
+        self.bases: BaseKernels = family.bases
+        self.alpha = alpha
+        self.start = self.bases.start(alpha)
 
     @property
+    @abstractmethod
     def enumerated(self) -> bool:
         """Whether the gradient of every kernel is computed anyway."""
-        ...
 
+    @property
+    @abstractmethod
+    def mass(self) -> float:
+        """C, the mass of the index set that ``draw`` draws from.
+
+        It is the sum of all gradients where members are neither merged nor weighted.
+        """
+
+    @abstractmethod
     def draw(self, count: int, rng: np.random.Generator) -> Draw:
-        """Draw kernels with probability proportional to their gradient."""
-        ...
+        """Draw members of the index set with probability proportional to their gradient."""
 
-    def gradients(self, indices: Sequence[Index]) -> Array:
-        """Return the gradients of given kernels."""
-        ...
-
+    @abstractmethod
     def all(self) -> Array:
         """Return every gradient, in the order of the family's ``indices()``."""
-        ...
+
+    def gradients(self, indices: Sequence[Index]) -> Array:
+        """Return the gradients of given kernels; O(n D) each with features, else O(n^2 D)."""
+        if isinstance(self.bases, FeatureBlocks):
+            out = np.zeros(len(indices))
+            for part in self.family.batches(len(indices)):
+                columns, owners = self.family.features(indices[part])
+                energy = np.sum((columns.T @ self.alpha) ** 2, axis=1)
+                out[part] = np.bincount(owners, weights=energy, minlength=len(out[part]))
+            return out
+        assert isinstance(self.bases, GramStack)
+        masses = np.array([np.vdot(self.start, self.bases.product(index)) for index in indices])
+        return nonnegative(masses * self.family.weights(indices))
 
 
-class KernelFamily(Protocol):
-    r"""An index set of kernels with scale factors :math:`\rho_i`."""
-
-    @property
-    def size(self) -> int:
-        """Exact number of kernels."""
-        ...
-
-    @property
-    def explicit(self) -> bool:
-        """Whether the kernels have explicit features."""
-        ...
-
-    @property
-    def rows(self) -> int:
-        """Number of training rows."""
-        ...
-
-    @property
-    def enumeration_work(self) -> float:
-        """Multiplications that computing every gradient takes."""
-        ...
-
-    @property
-    def distinct(self) -> int:
-        """Number of distinct kernels: the number of weights after merging."""
-        ...
-
-    def at(self, alpha: Array) -> GradientField:
-        """Return the gradient at a dual point of shape (n, c), c outputs."""
-        ...
-
-    def indices(self) -> list[Index]:
-        """Return all distinct kernels."""
-        ...
-
-    def uniform(self, count: int, rng: np.random.Generator) -> tuple[list[Index], Array]:
-        """Draw kernels uniformly from the index set; return them and their probabilities."""
-        ...
-
-    def features(self, indices: Sequence[Index]) -> tuple[Array, Array]:
-        r"""Return columns :math:`\phi_i/\rho_i`, and the position of the index each belongs to."""
-        ...
-
-    def gram(self, indices: Sequence[Index], theta: Array, other: Self | None = None) -> Array:
-        r"""Return :math:`\sum_i \theta_i\rho_i^{-2}K_i` between own rows and those of ``other``."""
-        ...
-
-    def closed(self, other: Self | None = None) -> Array:
-        r"""Return the sum of all kernels, each with weight :math:`\rho_i^{-2}`."""
-        ...
-
-    def on(self, bases: FeatureBlocks | GramStack) -> Self:
-        """Return the same family on other rows."""
-        ...
-
-    def name(self, index: Index) -> str:
-        """Return a readable name."""
-        ...
+def as_numbers(values: object) -> Array:
+    """Return values as an array of floats; an empty one if they are not numbers."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        return np.empty(0)
 
 
 def nonnegative(masses: Array) -> Array:

@@ -23,6 +23,7 @@ class IndexSet(Protocol):
 
     name: ClassVar[str]
     strict: ClassVar[bool]
+    merged: ClassVar[bool]
 
     def count(self, r: int, degree: int) -> int:
         """Return the exact number of kernels of one degree."""
@@ -48,8 +49,8 @@ class IndexSet(Protocol):
         """Return the moves with two kernels to go, from the sums over the second."""
         ...
 
-    def move_weights(self, polynomials: list[Array], remaining: int) -> list[Array]:
-        """Return the matrices that the powers of the next kernel are contracted with."""
+    def move_weights(self, polynomials: list[Array], remaining: int) -> list[Array | None]:
+        """Return what the powers of the next kernel are contracted with; None is all ones."""
         ...
 
     def combine(self, table: Array) -> Array:
@@ -73,6 +74,7 @@ class Tuples:
     nu: float = 2.0
     name: ClassVar[str] = "tuples"
     strict: ClassVar[bool] = False
+    merged: ClassVar[bool] = True
 
     def count(self, r: int, degree: int) -> int:
         """Return r ** degree."""
@@ -101,7 +103,7 @@ class Tuples:
         """Return the first kernel's masses."""
         return (off + diagonal)[:, None]
 
-    def move_weights(self, polynomials: list[Array], remaining: int) -> list[Array]:
+    def move_weights(self, polynomials: list[Array], remaining: int) -> list[Array | None]:
         """Return the sum of all completions."""
         return [polynomials[remaining - 1]]
 
@@ -127,6 +129,7 @@ class Monomials:
 
     name: ClassVar[str] = "monomials"
     strict: ClassVar[bool] = False
+    merged: ClassVar[bool] = False
 
     def count(self, r: int, degree: int) -> int:
         """Return the number of multisets."""
@@ -157,9 +160,9 @@ class Monomials:
         """Return the masses of taking a kernel once, and twice."""
         return np.column_stack([off + diagonal, diagonal])
 
-    def move_weights(self, polynomials: list[Array], remaining: int) -> list[Array]:
+    def move_weights(self, polynomials: list[Array], remaining: int) -> list[Array | None]:
         """Return the completions of each power."""
-        return [polynomials[remaining - k] for k in range(1, remaining + 1)]
+        return _downwards(polynomials, remaining)
 
     def combine(self, table: Array) -> Array:
         """Return the table as it is."""
@@ -188,6 +191,7 @@ class Interactions:
 
     name: ClassVar[str] = "interactions"
     strict: ClassVar[bool] = True
+    merged: ClassVar[bool] = False
 
     def count(self, r: int, degree: int) -> int:
         """Return the number of subsets."""
@@ -216,9 +220,9 @@ class Interactions:
         """Return the masses with distinct kernels."""
         return off[:, None]
 
-    def move_weights(self, polynomials: list[Array], remaining: int) -> list[Array]:
+    def move_weights(self, polynomials: list[Array], remaining: int) -> list[Array | None]:
         """Return the polynomials that the alternating sum over powers takes."""
-        return [polynomials[remaining - k] for k in range(1, remaining + 1)]
+        return _downwards(polynomials, remaining)
 
     def combine(self, table: Array) -> Array:
         """Return the alternating sum over powers of each kernel."""
@@ -228,6 +232,10 @@ class Interactions:
     def uniform(self, r: int, degree: int, rng: np.random.Generator) -> Index:
         """Draw a subset."""
         return tuple(np.sort(rng.choice(r, size=degree, replace=False)).tolist())
+
+
+def _downwards(polynomials: list[Array], remaining: int) -> list[Array | None]:
+    return [*(polynomials[remaining - k] for k in range(1, remaining)), None]
 
 
 def elementary_with(polynomials: list[Array], kernel: Array) -> list[Array]:

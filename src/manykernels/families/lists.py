@@ -10,11 +10,10 @@ import numpy as np
 
 from ..arrays import Array, Index
 from ..bases import FeatureBlocks, GramStack
-from .base import Draw, choose, nonnegative
-from .over_bases import FamilyOverBases, FieldOverBases
+from .base import Draw, GradientField, KernelFamily, as_numbers, choose, nonnegative
 
 
-class ListFamily(FamilyOverBases):
+class ListFamily(KernelFamily):
     r"""A finite list of kernels, each with its own scale factor; kernel j has the index ``(j,)``.
 
     Parameters
@@ -34,7 +33,7 @@ class ListFamily(FamilyOverBases):
         names: Sequence[str] | None = None,
     ) -> None:
         super().__init__(bases, names)
-        self.rho = np.ones(bases.count) if rho is None else np.asarray(rho, dtype=float)
+        self.rho = np.ones(bases.count) if rho is None else as_numbers(rho)
         if self.rho.shape != (bases.count,) or not np.all(self.rho > 0):
             raise ValueError(
                 f"rho must hold {bases.count} positive numbers, one for each kernel; got {rho!r}. "
@@ -83,10 +82,13 @@ class ListFamily(FamilyOverBases):
         return self.gram(self.indices(), np.ones(self.size), other)
 
 
-class ListField(FieldOverBases):
+class ListField(GradientField):
     """The gradient over a list of kernels at one dual point."""
 
-    enumerated = True
+    @property
+    def enumerated(self) -> bool:
+        """True."""
+        return True
 
     @cached_property
     def _all(self) -> Array:

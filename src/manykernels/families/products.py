@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array, Index
 from ..bases import Cross, CrossBlocks, FeatureBlocks, GramStack
-from .base import Draw, choose, nonnegative
+from .base import Draw, GradientField, KernelFamily, as_numbers, choose, nonnegative
 from .index_sets import (
     IndexSet,
     Monomials,
@@ -20,7 +20,6 @@ from .index_sets import (
     leave_one_out,
     without,
 )
-from .over_bases import FamilyOverBases, FieldOverBases
 
 ENUMERATION_WORK = 2e7  # some milliseconds: less than the dual solution that comes with it
 ENUMERATION_SIZE = 2_000_000  # kernels whose indices are listed
@@ -30,7 +29,7 @@ CANCELLATION = 1e-7  # largest share of a table of masses that may be rounding
 _CACHE_BYTES = 256 * 2**20  # for the symmetric polynomials, n x n each
 
 
-class ProductFamily(FamilyOverBases):
+class ProductFamily(KernelFamily):
     r"""All products of at most ``degree`` base kernels, never enumerated unless that is cheap.
 
     Parameters
@@ -74,7 +73,7 @@ class ProductFamily(FamilyOverBases):
         super().__init__(bases, names)
         self.degree, self.enumerate_below = degree, enumerate_below
         self.index_set: IndexSet = Monomials() if index_set is None else index_set
-        self.rho = np.ones(degree + 1) if rho is None else np.asarray(rho, dtype=float)
+        self.rho = np.ones(degree + 1) if rho is None else as_numbers(rho)
         if self.rho.shape != (degree + 1,) or not np.all(self.rho > 0):
             raise ValueError(
                 f"rho must hold degree + 1 = {degree + 1} positive numbers, one for each degree "
@@ -107,10 +106,13 @@ class ProductFamily(FamilyOverBases):
 
     @property
     def tree_work(self) -> float:
-        """Multiplications that the tree of masses takes at its root, contractions only."""
-        powers = sum(range(3, self.degree + 1))
-        width = self.bases.features.shape[1] if isinstance(self.bases, FeatureBlocks) else 1
-        return float(powers) * self.rows**2 * width
+        """Multiplications that some fifty draws by the tree of masses take, about."""
+        contractions = sum(range(3, self.degree + 1)) * self.rows**2
+        if isinstance(self.bases, FeatureBlocks):
+            width = self.bases.features.shape[1]
+            pairs = 50 * self.rows * width**2 if self.degree > 2 else 0
+            return float(contractions) * width + pairs
+        return float(contractions + 50 * self.rows**2) * self.bases.count
 
     def at(self, alpha: Array) -> ProductField:
         """Return the gradient over the family at a dual point of shape (n, c)."""
@@ -121,6 +123,13 @@ class ProductFamily(FamilyOverBases):
         """All distinct indices of each degree, of shape (N, d)."""
         strict = self.index_set.strict
         return [all_indices(self.bases.count, d, strict) for d in range(self.degree + 1)]
+
+    @cached_property
+    def table_multiplicities(self) -> list[Array]:
+        """How many members of the index set each row of ``tables`` stands for."""
+        if self.index_set.merged:
+            return [self.index_set.multiplicity(table) for table in self.tables]
+        return [np.ones(1)] * (self.degree + 1)
 
     def indices(self) -> list[Index]:
         """Return all distinct kernels, by degree, then in lexicographic order."""
@@ -171,7 +180,8 @@ class ProductFamily(FamilyOverBases):
     @cached_property
     def row_blocks(self) -> list[slice]:
         """Rows in blocks for which the symmetric polynomials fit in a fixed budget."""
-        return self.bases.row_blocks(_CACHE_BYTES // max(1, self.degree))
+        # The polynomials of a block and what they are made from: three matrices a degree.
+        return self.bases.row_blocks(_CACHE_BYTES // max(1, 3 * self.degree))
 
     @cached_property
     def _cached_polynomials(self) -> list[Array]:
@@ -187,12 +197,13 @@ class ProductFamily(FamilyOverBases):
             sums = elementary_with(sums, diagonal)
         return diagonals, sums
 
-    def completions(self, remaining: int, prefix: Index) -> list[tuple[slice, list[Array]]]:
-        """Return, by blocks of rows, the matrices that the next kernel is contracted with.
+    def completions(
+        self, remaining: int, prefix: Index
+    ) -> Iterator[tuple[slice, list[Array | None]]]:
+        """Yield, by blocks of rows, the matrices that the next kernel is contracted with.
 
         Kept if they fit in a fixed budget, else made anew in every call from O(n R) memory.
         """
-        out = []
         for rows in self.row_blocks:
             whole = len(self.row_blocks) == 1
             cross = self.bases.cross_rows(rows)
@@ -204,16 +215,16 @@ class ProductFamily(FamilyOverBases):
             if self.index_set.strict:
                 for j in prefix:
                     polynomials = without(polynomials, cross.kernel(j))
-            out.append((rows, self.index_set.move_weights(polynomials, remaining)))
-        return out
+            yield rows, self.index_set.move_weights(polynomials, remaining)
 
 
-class ProductField(FieldOverBases):
+class ProductField(GradientField):
     """The gradient over a product family at one dual point."""
+
+    family: ProductFamily
 
     def __init__(self, family: ProductFamily, alpha: Array) -> None:
         super().__init__(family, alpha)
-        self.family: ProductFamily = family
         self._tables: dict[int, Array] = {}
 
     @property
@@ -246,11 +257,8 @@ class ProductField(FieldOverBases):
     @cached_property
     def _members(self) -> list[Array]:
         """For each degree, the mass of each distinct kernel times its multiplicity."""
-        kind = self.family.index_set
-        return [
-            masses * kind.multiplicity(table)
-            for masses, table in zip(self._masses, self.family.tables, strict=True)
-        ]
+        repeats = self.family.table_multiplicities
+        return [masses * m for masses, m in zip(self._masses, repeats, strict=True)]
 
     @cached_property
     def _masses(self) -> list[Array]:
@@ -276,13 +284,9 @@ class ProductField(FieldOverBases):
 
         O(n) for each kernel as matrix products if kernels have features, else O(n^2).
         """
-        kind = self.family.index_set
-        parts = []
-        for d, masses in enumerate(self._masses):
-            if kind.name == "tuples":
-                masses = masses * kind.weight(kind.multiplicity(self.family.tables[d]))
-            parts.append(masses / self.family.rho[d] ** 2)
-        return np.concatenate(parts)
+        weight = self.family.index_set.weight
+        parts = zip(self._masses, self.family.table_multiplicities, self.family.rho, strict=True)
+        return np.concatenate([masses * weight(m) / rho**2 for masses, m, rho in parts])
 
     def moves(self, state: Any, remaining: int, prefix: Index) -> Array:
         """Return the masses of the next move, of shape (r, L): column l takes a kernel l + 1 times.
@@ -298,11 +302,10 @@ class ProductField(FieldOverBases):
             excluded = prefix if kind.strict else ()
             table = kind.pair_moves(*self.bases.pair_sums(state, excluded))
         else:
-            parts = [
-                self.bases.contract(state, weights, rows)
-                for rows, weights in self.family.completions(remaining, prefix)
-            ]
-            table = kind.combine(np.sum(parts, axis=0))
+            table = np.zeros(())
+            for rows, weights in self.family.completions(remaining, prefix):
+                table = table + self.bases.contract(state, weights, rows)
+            table = kind.combine(table)
             if kind.strict and self._cancels(state, remaining, prefix, table):
                 table = self._careful_moves(state, remaining, prefix)
         if kind.strict and prefix:

@@ -10,13 +10,12 @@ import numpy as np
 
 from ..arrays import Array, Index
 from ..bases import FeatureBlocks, GramStack
-from .base import Draw, GradientField
+from .base import Draw, GradientField, KernelFamily
 from .lists import ListFamily
-from .over_bases import FamilyOverBases
 from .products import ProductFamily
 
 
-class WeightedFamily(FamilyOverBases):
+class WeightedFamily(KernelFamily):
     r"""A family in which every kernel has a weight of its own.
 
     Parameters
@@ -40,11 +39,29 @@ class WeightedFamily(FamilyOverBases):
     ) -> None:
         super().__init__(family.bases, family.names)
         self.family, self.weight = family, weight
-        self.size = family.size
-        self.distinct = family.distinct
-        self.enumeration_work = family.enumeration_work
-        self.indices = family.indices
-        self.uniform = family.uniform
+
+    @property
+    def size(self) -> int:
+        """Exact number of members of the index set."""
+        return self.family.size
+
+    @property
+    def distinct(self) -> int:
+        """Number of distinct kernels."""
+        return self.family.distinct
+
+    @property
+    def enumeration_work(self) -> float:
+        """Multiplications that computing every gradient takes."""
+        return self.family.enumeration_work
+
+    def indices(self) -> list[Index]:
+        """Return all distinct kernels."""
+        return self.family.indices()
+
+    def uniform(self, count: int, rng: np.random.Generator) -> tuple[list[Index], Array]:
+        """Draw kernels uniformly from the index set."""
+        return self.family.uniform(count, rng)
 
     def factors(self, indices: Sequence[Index]) -> Array:
         """Return the kernels' own weights."""
@@ -64,14 +81,17 @@ class WeightedFamily(FamilyOverBases):
 
     def at(self, alpha: Array) -> WeightedField:
         """Return the gradient over the family at a dual point."""
-        return WeightedField(self, self.family.at(alpha))
+        return WeightedField(self, alpha)
 
 
-class WeightedField:
+class WeightedField(GradientField):
     """The gradient over a weighted family at one dual point."""
 
-    def __init__(self, family: WeightedFamily, inner: GradientField) -> None:
-        self.family, self.inner = family, inner
+    family: WeightedFamily
+
+    def __init__(self, family: WeightedFamily, alpha: Array) -> None:
+        super().__init__(family, alpha)
+        self.inner = family.family.at(alpha)
 
     @property
     def enumerated(self) -> bool:
@@ -93,10 +113,6 @@ class WeightedField:
             ratios=draw.ratios * factors,
             largest_ratio=float("inf"),  # nothing bounds the weights of kernels not seen
         )
-
-    def gradients(self, indices: Sequence[Index]) -> Array:
-        """Return the gradients of given kernels."""
-        return self.inner.gradients(indices) * self.family.factors(indices)
 
     def all(self) -> Array:
         """Return every gradient."""

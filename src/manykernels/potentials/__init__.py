@@ -1,7 +1,7 @@
 """Potentials of mirror descent and their projections on the positive part of the l_nu ball."""
 
-from .base import Potential, bregman
+from .base import Potential
 from .entropy import Entropy
-from .power import Euclidean, PowerNorm, power_norm
+from .power import PowerNorm, power_norm
 
-__all__ = ["Entropy", "Euclidean", "Potential", "PowerNorm", "bregman", "power_norm"]
+__all__ = ["Entropy", "Potential", "PowerNorm", "power_norm"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-
 from ..arrays import Array
 
 
@@ -51,12 +49,3 @@ class Potential(Protocol):
     def projects_by_scaling(self, nu: float) -> bool:
         """Tell whether projections only scale, so that a step can leave other weights alone."""
         ...
-
-
-def bregman(potential: Potential, theta: Array, other: Array) -> float:
-    r"""Return the Bregman divergence of ``theta`` from ``other``.
-
-    .. math:: \Psi(\theta) - \Psi(\theta') - \langle\nabla\Psi(\theta'), \theta - \theta'\rangle
-    """
-    linear = float(np.dot(potential.gradient(other), theta - other))
-    return potential.value(theta) - potential.value(other) - linear

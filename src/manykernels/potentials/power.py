@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import logsumexp
 
 from ..arrays import Array
 
@@ -86,6 +87,9 @@ class PowerNorm:
         def excess(level: float) -> float:
             return float(self.inverse_gradient(np.maximum(dual - level, 0.0)).sum()) - 1
 
+        if excess(0.0) <= 0:  # on the sphere up to rounding
+            theta = self.inverse_gradient(dual)
+            return theta / max(1.0, float(theta.sum()))
         level = brentq(excess, 0.0, float(dual.max()), xtol=1e-300, rtol=1e-15, maxiter=500)
         theta = self.inverse_gradient(np.maximum(dual - level, 0.0))
         return theta / max(1.0, float(theta.sum()))
@@ -98,12 +102,15 @@ class PowerNorm:
         left side is negative for a small :math:`c'` and grows without bound.
         """
         support = dual > 0
-        u = dual[support]
+        log_u = np.log(dual[support])
+
+        def log_norm(x: Array, exponent: float) -> float:
+            return float(logsumexp(exponent * x)) / exponent
 
         def mismatch(log_c: float) -> float:
-            t = _solve_two_powers(self.q - 1, log_c, nu - 1, u)
-            own, ball = power_norm(t, self.q), power_norm(t, nu)
-            return float((2 - self.q) * np.log(own / ball) - (self.q - 1) * np.log(ball))
+            x = _solve_two_powers(self.q - 1, log_c, nu - 1, log_u)
+            own, ball = log_norm(x, self.q), log_norm(x, nu)
+            return (2 - self.q) * (own - ball) - (self.q - 1) * ball
 
         low, high = -1.0, 1.0
         while mismatch(low) > 0:
@@ -111,9 +118,9 @@ class PowerNorm:
         while mismatch(high) < 0:
             high *= 2
         log_c = brentq(mismatch, low, high, xtol=1e-14, rtol=1e-14, maxiter=500)
-        t = _solve_two_powers(self.q - 1, log_c, nu - 1, u)
+        x = _solve_two_powers(self.q - 1, log_c, nu - 1, log_u)
         theta = np.zeros_like(dual)
-        theta[support] = t / power_norm(t, nu)
+        theta[support] = np.exp(x - log_norm(x, nu))
         return theta
 
     def sparse_step(
@@ -158,11 +165,6 @@ class PowerNorm:
         return values * scale, factor * scale, min(new_norm, 1.0)
 
 
-def Euclidean() -> PowerNorm:
-    r"""Euclidean potential :math:`\|\theta\|_2^2/2` of the paper's Algorithm 2."""
-    return PowerNorm(q=2.0)
-
-
 def power_norm(x: Array, exponent: float) -> float:
     """Return the norm of a nonnegative vector, safe from overflow; ``exponent`` may be inf."""
     largest = float(np.max(np.abs(x), initial=0.0))
@@ -176,19 +178,18 @@ def _link(x: Array, exponent: float) -> Array:
     return x if norm == 0 else norm * (x / norm) ** (exponent - 1)
 
 
-def _solve_two_powers(m: float, log_c: float, k: float, u: Array) -> Array:
-    r"""Solve :math:`t^m + c\,t^k = u` for t > 0, elementwise, with m, k > 0.
+def _solve_two_powers(m: float, log_c: float, k: float, log_u: Array) -> Array:
+    r"""Solve :math:`t^m + c\,t^k = u` for :math:`\ln t`, elementwise, with m, k > 0.
 
     In :math:`x = \ln t` the logarithm of the left side is convex with slopes between m and k, so
-    Newton's method converges from everywhere.
+    Newton's method converges from everywhere; powers of t would underflow for k near 0.
     """
-    target = np.log(u)
-    x = np.minimum(target / m, (target - log_c) / k)
+    x = np.minimum(log_u / m, (log_u - log_c) / k)
     for _ in range(100):
         total = np.logaddexp(m * x, log_c + k * x)
         slope = m * np.exp(m * x - total) + k * np.exp(log_c + k * x - total)
-        move = (target - total) / slope
+        move = (log_u - total) / slope
         x = x + move
         if np.max(np.abs(move)) < 1e-14 * max(1.0, float(np.max(np.abs(x)))):
             break
-    return np.exp(x)
+    return x

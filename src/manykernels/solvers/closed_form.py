@@ -9,6 +9,7 @@ from ..certificate import from_norm
 from ..dual import FeatureSystem, GramSystem, System, solve
 from ..families import KernelFamily
 from ..objective import Problem
+from .iterate import system_of
 from .result import HISTORY, Result
 
 LISTED = 10_000
@@ -22,17 +23,16 @@ def solve_closed(problem: Problem, family: KernelFamily, rng: np.random.Generato
     r"""Solve the problem with p = 2, where :math:`\theta = 1` is optimal.
 
     The kernel is :math:`\sum_d \rho_d^{-2} Q_d` for a product family. With fewer features than
-    rows it is a ridge problem in feature space, else one with an n x n matrix.
+    rows it is a ridge problem in feature space, else one with an n x n matrix. Of a family of
+    more than 10,000 kernels the result lists those that 1,000 draws from q hit.
     """
     small = family.distinct <= LISTED
     indices: list[Index] = family.indices() if small else []
-    closed = True
-    system: System
-    if family.explicit and small and family.distinct < family.rows:
-        columns, _ = family.features(indices)
-        closed = columns.shape[1] >= family.rows
-        system = GramSystem(family.closed()) if closed else FeatureSystem(columns)
-    else:
+    system: System | None = None
+    if small and family.distinct < family.rows:
+        system = system_of(family, indices, np.ones(len(indices)))
+    closed = not isinstance(system, FeatureSystem)
+    if system is None or closed:
         system = GramSystem(family.closed())
     solution = solve(problem, system)
     gradient = family.at(solution.alpha)

@@ -48,13 +48,11 @@ class Iterate:
         self._past = np.zeros(16)  # part of the weighted sum from before the last fold
         self._clock = self._weight = 0.0
         self._since_sync = 0
-        self.kernel = KernelSum(family)
+        self.family, self.kernel = family, KernelSum(family)
         first = potential.start(family.distinct, nu)
         if first:
             self._place(family.indices())
             self.stored[: self.active] = first
-            self.norm = power_norm(self.theta, nu)
-            self.kernel.rebuild(self.indices, self.theta)
 
     @property
     def active(self) -> int:
@@ -79,6 +77,10 @@ class Iterate:
 
     def system(self) -> System:
         """Return the kernel of the present weights, in the smaller form."""
+        if not self.lazy:
+            theta = self.theta
+            live = np.flatnonzero(theta).tolist()
+            return system_of(self.family, [self.indices[i] for i in live], theta[live])
         if self.kernel.gram is not None:
             return GramSystem(self.kernel.gram)
         return self.kernel.smaller_system(self.theta)
@@ -86,7 +88,8 @@ class Iterate:
     def step(self, indices: Sequence[Index], increments: Array, eta: float) -> None:
         r"""Add ``increments`` (:math:`-\eta\hat g`) to the dual coordinates of distinct kernels.
 
-        Then project. O(len(indices)) if lazy, amortised; else O(active).
+        Then project. O(len(indices)) if lazy, amortised; else O(active), and the kernel is made
+        anew from the weights that are not zero.
         """
         self._clock += eta * self.factor
         self._weight += eta
@@ -129,8 +132,6 @@ class Iterate:
         dual = self.potential.gradient(self.stored[live])
         dual[at] += increments
         self.stored[live] = self.potential.project(self.potential.inverse_gradient(dual), self.nu)
-        self.norm = power_norm(self.stored[live], self.nu)
-        self.kernel.rebuild(self.indices, self.theta)
 
     def _place(self, indices: Sequence[Index]) -> Array:
         """Return the positions of kernels, making room for new ones."""
@@ -144,7 +145,8 @@ class Iterate:
             for name in ("stored", "_corrections", "_past"):
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate([old, np.zeros_like(old)]))
-        self.kernel.add(fresh)
+        if self.lazy:
+            self.kernel.add(fresh)
         return np.array([self.positions[index] for index in indices], dtype=int)
 
 
@@ -182,12 +184,6 @@ class KernelSum:
         if self.gram is not None:
             self.gram *= scale
             self.gram += self.family.gram(indices, added)
-
-    def rebuild(self, indices: Sequence[Index], theta: Array) -> None:
-        """Take new weights for all kernels."""
-        if self.gram is not None:
-            live = np.flatnonzero(theta)
-            self.gram = self.family.gram([indices[i] for i in live.tolist()], theta[live])
 
     def smaller_system(self, theta: Array) -> System:
         """Return the system of the features, or leave features behind when rows are fewer."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..certificate import Certificate, affordable, exact, from_draws
 from ..dual import DualSolution, solve
-from ..families import GradientField, KernelFamily
+from ..families import KernelFamily
 from ..objective import Problem
 from .iterate import system_of
 from .mirror_descent import MirrorDescent, State
@@ -51,10 +51,11 @@ def run(
     max_iter : int
         Largest number of steps.
     tol : float
-        Relative duality gap to reach. A gap estimated from the draws of one iteration is
-        confirmed by a final certificate before it ends the run.
+        Relative duality gap to reach. The gap of an iteration is confirmed by a certificate of
+        the solver's answer before it ends the run.
     max_time : float, optional
-        Seconds after which no further step is taken.
+        Seconds after which no further step is taken, but for the first. The solution is then
+        made from scratch once more, which can take as long as an iteration and its draws.
     callback : callable, optional
         Called before each step with the state and the entry of the history; a true value ends
         the run.
@@ -68,13 +69,12 @@ def run(
     began = time.perf_counter()
     history: dict[str, list[float]] = {key: [] for key in HISTORY}
     meter = _Meter(problem, solver, family)
-    final: Certificate | None = None
     state: State | None = None
-    interrupted = False
+    ended: tuple[DualSolution, Certificate] | None = None
+    interrupted, draws = False, FINAL_DRAWS
     wait, patience = 0, PATIENCE
-    states = solver.iterate(problem, family, rng)
     try:
-        for state in states:
+        for state in solver.iterate(problem, family, rng):
             seconds = time.perf_counter() - began
             gap = state.certificate.relative
             active = float(state.iterate.active)
@@ -84,52 +84,52 @@ def run(
                 history[key].append(value)
             if callback is not None and callback(state, record):
                 break
-            if gap <= tol and wait <= 0 and not solver.average:
-                final = confirm(problem, family, state.solution, rng)
-                if final.relative <= tol:
+            if gap <= tol and wait <= 0:
+                ended = finish(problem, family, state, rng, draws)
+                if ended[1].relative <= tol:
                     break
                 wait, patience = patience, 2 * patience
             wait -= 1
-            if state.k > max_iter or (max_time is not None and seconds >= max_time):
+            if state.k > max_iter:
                 break
-            final = None
+            if max_time is not None and seconds >= max_time and state.k > 1:
+                draws = solver.draws
+                break
+            ended = None
             meter.observe(state)
     except KeyboardInterrupt:
         if state is None:
             raise
-        interrupted, final = True, None
+        interrupted, ended = True, None
     assert state is not None
-    # Once more from scratch: the kernel kept along the run carries the rounding of all its
-    # updates, and an interrupted step may be half done.
-    iterate = state.iterate
-    theta = iterate.average if solver.average else iterate.theta
-    live = np.flatnonzero(theta > 0)
-    indices, theta = [iterate.indices[i] for i in live], theta[live]
-    solution = solve(problem, system_of(family, indices, theta), state.solution)
-    if final is None:
-        final = confirm(problem, family, solution, rng)
+    solution, certificate = ended or finish(problem, family, state, rng, draws)
     return Result(
-        indices,
-        theta,
+        *state.weights,
         False,
         solution,
-        final,
+        certificate,
         state.k - 1,
-        final.relative <= tol,
+        certificate.relative <= tol,
         interrupted,
         history,
         meter.constants(),
     )
 
 
-def confirm(
-    problem: Problem, family: KernelFamily, solution: DualSolution, rng: np.random.Generator
-) -> Certificate:
-    """Return the best certificate that can be afforded once: exact, or from fresh draws."""
-    gradient: GradientField = family.at(solution.alpha)
+def finish(
+    problem: Problem, family: KernelFamily, state: State, rng: np.random.Generator, draws: int
+) -> tuple[DualSolution, Certificate]:
+    """Return the solution at the state's weights, from scratch, and its best certificate.
+
+    The kernel kept along a run carries the rounding of all its updates, and an interrupted step
+    may be half done; here it is made anew and the dual solved to 1e-10. The certificate is exact
+    where that is affordable, else from so many fresh draws.
+    """
+    solution = solve(problem, system_of(family, *state.weights), state.solution)
+    gradient = family.at(solution.alpha)
     if affordable(family, problem.y.shape[1]):
-        return exact(problem, solution, gradient)
-    return from_draws(problem, solution, gradient.draw(FINAL_DRAWS, rng))
+        return solution, exact(problem, solution, gradient)
+    return solution, from_draws(problem, solution, gradient.draw(draws, rng))
 
 
 class _Meter:
@@ -138,14 +138,14 @@ class _Meter:
     def __init__(self, problem: Problem, solver: MirrorDescent, family: KernelFamily) -> None:
         self.potential = solver.mirror_map(family, problem.nu)
         self.radius = self.potential.radius(family.distinct, problem.nu)
-        self.scale = problem.strength / 2
+        self.problem = problem
         self.second_moment = self.largest = 0.0
         self.steps = 0
 
     def observe(self, state: State) -> None:
         self.steps += 1
         if state.draw.total:
-            squares = (self.scale * state.draw.ratios) ** 2
+            squares = self.problem.slope(state.draw.ratios) ** 2
             self.second_moment = max(self.second_moment, state.draw.mean(squares))
             self.largest = max(self.largest, float(squares.max()))
 

@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, Index
 from ..certificate import Certificate, bound, estimate, exact
 from ..dual import DualSolution, solve
 from ..families import Draw, GradientField, KernelFamily
@@ -17,6 +17,9 @@ from ..potentials import Potential, PowerNorm
 from .iterate import Iterate
 from .samplers import GradientSampler, Sampler
 from .steps import HarmonicStep, Moments, StepSize
+
+NEAR_ONE = 1.05
+"""Exponent below which the gradient of the ball's own norm is too steep to follow."""
 
 INNER_TOL = 1e-7
 """Relative duality gap to which the dual is solved at each iteration."""
@@ -42,6 +45,8 @@ class State:
         :math:`-\hat g_k` at the drawn kernels.
     eta : float
         The step size :math:`\eta_{k-1}`.
+    averaged : bool
+        Whether the solver's answer is the average iterate.
     """
 
     k: int
@@ -51,6 +56,14 @@ class State:
     draw: Draw
     estimate: Array
     eta: float
+    averaged: bool
+
+    @property
+    def weights(self) -> tuple[list[Index], Array]:
+        """The solver's answer if it stopped here: kernels and their positive weights."""
+        theta = self.iterate.average if self.averaged else self.iterate.theta
+        live = np.flatnonzero(theta > 0).tolist()
+        return [self.iterate.indices[i] for i in live], theta[live]
 
 
 @dataclass(frozen=True)
@@ -71,8 +84,8 @@ class MirrorDescent:
         Step sizes.
     potential : Potential, optional
         Mirror map. By default :math:`\|\theta\|_\nu^2/2`, whose projection is a scaling (the
-        paper's Algorithm 2 at nu = 2); for nu = 1, where that is no mirror map,
-        :math:`\|\theta\|_q^2/2` with :math:`q = 1 + 1/\ln d`.
+        paper's Algorithm 2 at nu = 2); for nu < 1.05, where that is no mirror map or nearly
+        none, :math:`\|\theta\|_q^2/2` with :math:`q = 1 + 1/\ln d`.
     average : bool, default=False
         Whether the result is the average iterate, which the theorem bounds, or the last.
     """
@@ -87,7 +100,7 @@ class MirrorDescent:
         """Return the potential in use for a family and an exponent."""
         if self.potential is not None:
             return self.potential
-        if nu == 1:
+        if nu < NEAR_ONE:
             return PowerNorm(min(2.0, 1 + 1 / np.log(max(3.0, float(family.distinct)))))
         return PowerNorm(nu)
 
@@ -113,8 +126,8 @@ class MirrorDescent:
             draw = self.sampler.draw(family, gradient, self.draws, rng)
             certificate = certify(problem, solution, gradient, draw)
             eta = self.step(k, forecast.moments(gradient))
-            ascent = problem.strength / 2 * draw.estimate()
-            yield State(k, iterate, solution, certificate, draw, ascent, eta)
+            ascent = problem.slope(draw.estimate())
+            yield State(k, iterate, solution, certificate, draw, ascent, eta, self.average)
             iterate.step(draw.indices, eta * ascent, eta)
             forecast.observe(draw, gradient)
 
