@@ -1,11 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from checks import full_gradient_optimum, make_bases, random_problem
-from manykernels.certificate import affordable, exact, from_draws
+from manykernels.certificate import affordable, bound, estimate, exact, from_draws, from_norm
 from manykernels.dual import FeatureSystem, solve
-from manykernels.families import Monomials, ProductFamily, Tuples, WeightedFamily
+from manykernels.families import Draw, Monomials, ProductFamily, Tuples, WeightedFamily
 from manykernels.losses import Logistic, Squared
+from manykernels.solvers import UniformSampler
 
 
 def setting(rng, p, loss=None, kind=None):
@@ -76,3 +79,48 @@ def test_affordable(rng):
     large = ProductFamily(make_bases("columns", rng, r=4), 60)
     assert affordable(small, 1)
     assert not affordable(large, 10_000)
+
+
+def test_bound_at_known_values(rng):
+    """B = 100 draws of two kernels, mass 10: nothing unseen exceeds ln(100 / 0.01) / 100 of it."""
+    problem, _family, solution = setting(rng, 1.0)
+    gradients = np.array([0.5, 0.2])
+    draw = Draw([(0,), (1,)], np.array([70, 30]), gradients, np.full(2, 10.0), 10.0)
+    unseen = 10 * np.log(100 / 0.01) / 100
+    expected = from_norm(problem, solution, unseen, "bound")
+    assert bound(problem, solution, draw) == expected
+    problem = replace(problem, p=1.2)  # nu = 1.5, nu* = 3
+    norm = (0.5**3 + 0.2**3 + 10 * unseen**2) ** (1 / 3)
+    assert bound(problem, solution, draw).gap == pytest.approx(
+        from_norm(problem, solution, norm, "bound").gap
+    )
+
+
+@pytest.mark.parametrize("p", [1.1, 1.2])
+def test_bound_holds_where_one_rare_kernel_carries_the_norm(p, rng):
+    problem, family, solution = setting(rng, p)
+    field = family.at(solution.alpha)
+    truth = exact(problem, solution, field).gap
+    for _ in range(100):
+        assert from_draws(problem, solution, field.draw(30, rng)).gap >= truth - 1e-12
+
+
+def test_one_draw_estimates_nothing(rng):
+    problem, family, solution = setting(rng, 4 / 3)
+    assert estimate(problem, solution, family.at(solution.alpha).draw(1, rng)).gap == np.inf
+
+
+def test_uniform_draws_bound_nothing_for_p_1(rng):
+    problem, family, solution = setting(rng, 1.0)
+    draw = UniformSampler().draw(family, family.at(solution.alpha), 50, rng)
+    assert from_draws(problem, solution, draw).gap == np.inf
+
+
+def test_dual_points_that_do_not_add_up_cost(rng):
+    problem, _family, solution = setting(rng, 4 / 3)
+    with_intercept = replace(problem, intercept=True)
+    off = replace(solution, intercept=np.array([3.0]))
+    extra = problem.strength * abs(3.0 * solution.alpha.sum())
+    assert from_norm(with_intercept, off, 0.0, "exact").gap == pytest.approx(
+        from_norm(problem, off, 0.0, "exact").gap + extra
+    )

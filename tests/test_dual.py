@@ -7,7 +7,14 @@ from sklearn.svm import SVC, SVR
 
 from checks import LOSSES, random_problem
 from manykernels.dual import FeatureSystem, GramSystem, solve
-from manykernels.losses import EpsilonInsensitive, Hinge, Logistic, Squared
+from manykernels.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    Squared,
+    SquaredHinge,
+)
 from manykernels.objective import Problem
 
 ALL = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
@@ -153,3 +160,42 @@ def test_loss_without_a_solver_is_refused(rng):
     problem = Problem(np.ones((3, 1)), np.full(3, 1 / 3), Bare(), 1.0)
     with pytest.raises(TypeError, match="loss must have a method curvature"):
         solve(problem, GramSystem(np.eye(3)))
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Huber(), SquaredHinge(), Hinge()], ids=repr)
+@pytest.mark.parametrize("strength", [1e-5, 1e-9, 1e-12])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_start_from_a_very_different_kernel(loss, strength, intercept, rng):
+    """From no kernel at all: the old dual point is huge, the old values are not."""
+    F = rng.normal(size=(60, 4))
+    problem = random_problem(loss, rng, F, strength, intercept=intercept)
+    start = solve(problem, FeatureSystem(np.zeros((60, 0))))
+    cold, warm = solve(problem, FeatureSystem(F)), solve(problem, FeatureSystem(F), start)
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-6)
+    assert cold.objective < problem.risk(np.zeros_like(problem.y))
+    assert abs(relative_gap(problem, warm, F @ F.T)) < 1e-3
+
+
+@pytest.mark.parametrize("unit", [1e-5, 1e-3, 1e3])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_units_of_the_target_do_not_matter(unit, intercept, rng):
+    F = rng.normal(size=(50, 5))
+    base = random_problem(EpsilonInsensitive(0.1), rng, F, 0.01, intercept=intercept)
+    other = Problem(
+        base.y * unit, base.weights, EpsilonInsensitive(0.1 * unit), 0.01 / unit, 4 / 3, intercept
+    )
+    one, two = solve(base, FeatureSystem(F)), solve(other, FeatureSystem(F))
+    np.testing.assert_allclose(two.fitted / unit, one.fitted, atol=1e-5)
+
+
+def test_single_label_needs_no_libsvm(rng):
+    F = rng.normal(size=(20, 3))
+    problem = Problem(-np.ones((20, 1)), np.full(20, 0.05), Hinge(), 0.1, intercept=True)
+    assert solve(problem, FeatureSystem(F)).objective == pytest.approx(0.0, abs=1e-9)
+
+
+def test_columns_of_very_different_scale(rng):
+    F = rng.normal(size=(50, 4)) * np.array([1e8, 1.0, 1e-4, 1e4])
+    y = (F / np.array([1e8, 1.0, 1e-4, 1e4])).sum(axis=1, keepdims=True)
+    problem = Problem(y, np.full(50, 0.02), Squared(), 1e-12)
+    np.testing.assert_allclose(solve(problem, FeatureSystem(F)).fitted, y, atol=1e-3)

@@ -337,6 +337,10 @@ def regression(rng, n=40, r=4):
         ({"standardize": "yes"}, "standardize must be one of True, False, 'scale'"),
         ({"solver": "newton"}, "solver must be one of 'auto', 'mirror-descent'"),
         ({"solver": "mirror-descent", "p": 2}, "needs p < 2"),
+        ({"solver": MirrorDescent(), "p": 2}, "needs p < 2"),
+        ({"fit_intercept": "no"}, "fit_intercept must be one of True, False"),
+        ({"verbose": "yes"}, "verbose must be an integer >= 0"),
+        ({"rho": "high"}, "rho must hold"),
         ({"rho": [1.0]}, r"rho must hold degree \+ 1 = 4 positive numbers"),
         ({"kernels": "cubic"}, r"kernels\[0\] must be"),
         ({"loss": "absolute"}, "loss must be one of"),
@@ -355,6 +359,10 @@ def test_losses_must_fit_the_task(rng):
         MKLRegressor(loss=Hinge()).fit(X, y)
     with pytest.raises(ValueError, match="loss must be one of 'logistic'"):
         MKLClassifier(loss="huber").fit(X, y > 0)
+    with pytest.raises(ValueError, match="loss must be for classes"):
+        MKLClassifier(loss=Huber()).fit(X, y > 0)
+    with pytest.raises(ValueError, match="top must be an integer"):
+        MKLRegressor(degree=1).fit(X, y).explain(-1)
 
 
 @BOTH
@@ -467,3 +475,94 @@ def test_wrong_columns_at_prediction(rng):
         model.predict(pd.DataFrame(X, columns=list("abce")))
     with pytest.raises(ValueError, match="3 features"):
         MKLRegressor(degree=1).fit(X, y).predict(X[:, :3])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("p", [1, 1.1, 4 / 3, 2])
+@pytest.mark.parametrize("alpha", [1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("scales", [(1e4, 1.0, 1e-4, 1.0), (1e3, 1e3, 1e3, 1e3)])
+def test_predictions_are_those_of_the_objective(p, alpha, scales, rng):
+    """On badly scaled columns too: the loss of predictions is part of the objective."""
+    X, y = regression(rng, n=80)
+    X = X * np.array(scales)
+    model = MKLRegressor(p=p, alpha=alpha, standardize=False, random_state=0, max_iter=100)
+    loss = np.mean((model.fit(X, y).predict(X) - y) ** 2) / 2
+    assert loss <= model.objective_ * (1 + 1e-6)
+    assert model.explain(None)["share"].sum() == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "epsilon_insensitive"])
+@pytest.mark.parametrize("kernels", ["linear", "rbf"])
+def test_offsets_of_the_target_do_not_matter(loss, kernels, rng):
+    X, y = regression(rng, n=80)
+    options = {"degree": 2, "loss": loss, "alpha": 0.01, "random_state": 0}
+    plain = MKLRegressor(kernels, **options).fit(X, y)
+    for offset in (1e3, 1e8):
+        shifted = MKLRegressor(kernels, **options).fit(X, y + offset)
+        assert shifted.gap_ == pytest.approx(plain.gap_, rel=1e-3)
+        np.testing.assert_allclose(shifted.predict(X) - offset, plain.predict(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.0001, 1.001, 1.01, 1.05])
+def test_exponents_near_one(p, rng):
+    X, y = interaction(rng)
+    model = MKLRegressor(p=p, degree=2, tol=0.05, random_state=0).fit(X, y)
+    assert model.gap_ <= 0.05
+    assert model.terms_[0] == (0, 2)
+
+
+def test_shares_are_weighted(rng):
+    X, y = interaction(rng, n=60)
+    times = rng.integers(1, 4, size=60)
+    options = {"degree": 2, "random_state": 0}
+    weighted = MKLRegressor(**options).fit(X, y, sample_weight=times).explain(None)
+    repeated = MKLRegressor(**options).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    pd.testing.assert_frame_equal(weighted, repeated.explain(None), rtol=1e-5)
+
+
+def test_a_class_without_weight(rng):
+    X, _y = interaction(rng, n=90)
+    labels = np.arange(90) % 3
+    for loss in ("hinge", "logistic"):
+        model = MKLClassifier(loss=loss, degree=1, random_state=0)
+        model.fit(X, labels, sample_weight=(labels != 2).astype(float))
+        assert set(model.predict(X)) <= {0, 1}
+
+
+def test_precomputed_with_zero_weights(rng):
+    X, y = interaction(rng, n=60)
+    K = X @ X.T
+    weights = (np.arange(60) % 3 > 0).astype(float)
+    kept = np.flatnonzero(weights)
+    options = {"kernels": "precomputed", "degree": 2, "random_state": 0, "tol": 0.05}
+    model = MKLRegressor(**options).fit(K, y, sample_weight=weights)
+    small = MKLRegressor(**options).fit(K[np.ix_(kept, kept)], y[kept])
+    np.testing.assert_allclose(model.predict(K), small.predict(K[:, kept]), atol=1e-8)
+    with pytest.raises(ValueError, match="Y must be None"):
+        model.kernel(K, K[:5])
+
+
+def test_sparse_blocks_of_linear_kernels(rng):
+    X, y = interaction(rng, n=60)
+    kernels = [("linear", [0, 1]), ("linear", slice(2, 4)), ("linear", [False] * 4 + [True] * 2)]
+    options = {"kernels": kernels, "degree": 2, "standardize": "scale", "random_state": 0}
+    dense = MKLRegressor(**options).fit(X, y)
+    blocks = MKLRegressor(**options).fit(sparse.csr_array(X), y)
+    np.testing.assert_allclose(blocks.predict(X), dense.predict(X), atol=1e-6)
+    assert dense.explain(1)["term"][0] == "linear(x0, x1) * linear(x2, x3)"
+
+
+def test_max_time_takes_at_least_one_step(rng):
+    X = rng.normal(size=(100, 300))
+    with pytest.warns(ConvergenceWarning):
+        model = MKLRegressor(max_time=1e-3, random_state=0).fit(X, X[:, 0])
+    assert model.n_iter_ >= 1
+    assert len(model.terms_) > 0
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_beyond_floating_point(rng):
+    X, y = regression(rng)
+    for parameters, target in (({"alpha": 1e-300}, y), ({}, y * 1e160)):
+        with pytest.raises(ValueError, match="beyond floating-point range"):
+            MKLRegressor(max_iter=3, **parameters).fit(X, target)

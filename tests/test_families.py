@@ -275,3 +275,80 @@ def test_names(rng):
 def test_rho_is_checked(rng):
     with pytest.raises(ValueError, match=r"rho must hold degree \+ 1 = 3 positive numbers"):
         ProductFamily(make_bases("columns", rng), 2, rho=[1.0, -1.0, 1.0])
+
+
+@pytest.mark.parametrize("representation", ["columns", "gram"])
+@pytest.mark.parametrize("degree", [3, 4, 5])
+def test_interactions_of_very_different_scales(representation, degree, rng):
+    """One kernel much larger than the others: leaving it out must not cost the digits."""
+    X = rng.normal(size=(15, 6)) * np.array([1e5, 1, 1, 1, 1, 1])
+    bases = FeatureBlocks(X)
+    if representation == "gram":
+        bases = GramStack(base_grams(bases))
+    tree = ProductFamily(bases, degree, Interactions(), enumerate_below=0.0)
+    alpha = rng.normal(size=(15, 1))
+    members = brute_members(ProductFamily(FeatureBlocks(X), degree, Interactions()), alpha)
+    field = tree.at(alpha)
+    # Gram matrices hold inner products to 1e-16 of their largest, whatever is made of them.
+    accuracy = 1e-9 if representation == "columns" else 1e-4
+    assert field.mass == pytest.approx(sum(members.values()), rel=accuracy)
+    law = tree_law(field, degree)
+    total = sum(v for i, v in members.items() if len(i) == degree)
+    for index, mass in members.items():
+        if len(index) == degree:
+            assert law.get(index, 0.0) == pytest.approx(mass / total, abs=accuracy)
+
+
+@pytest.mark.parametrize(("rows", "r", "degree"), [(12, 6, 5), (2, 9, 4), (2, 9, 5)])
+def test_deep_interactions(rows, r, degree, rng):
+    """Prefixes of two or more kernels left out of a contraction."""
+    family = ProductFamily(
+        FeatureBlocks(rng.normal(size=(rows, r))), degree, Interactions(), enumerate_below=0.0
+    )
+    alpha = rng.normal(size=(rows, 1))
+    members = {i: m for i, m in brute_members(family, alpha).items() if len(i) == degree}
+    law = tree_law(family.at(alpha), degree)
+    for index, mass in members.items():
+        assert law.get(index, 0.0) == pytest.approx(mass / sum(members.values()), abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", SETS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("representation", ["columns", "gram"])
+def test_draws_are_members_even_when_only_rounding_is_left(kind, representation, rng):
+    X = rng.normal(size=(30, 4))
+    X[:, 2:] = 0.0
+    bases = (
+        FeatureBlocks(X) if representation == "columns" else GramStack(base_grams(FeatureBlocks(X)))
+    )
+    family = ProductFamily(bases, 3, kind, [1, 1, 1, 1e-9], enumerate_below=0.0)
+    columns, _ = FeatureBlocks(X).products(family.indices())
+    noise = rng.normal(size=(30, 1))
+    orthogonal = noise - columns @ np.linalg.lstsq(columns, noise, rcond=None)[0]
+    for alpha in (noise, orthogonal):
+        for _ in range(20):
+            assert set(family.at(alpha).draw(20, rng).indices) <= set(family.indices())
+
+
+def test_row_blocks_bound_the_memory(rng, monkeypatch):
+    import tracemalloc
+
+    rows = 600
+    monkeypatch.setattr("manykernels.families.products._CACHE_BYTES", 4_000_000)
+    family = ProductFamily(FeatureBlocks(rng.normal(size=(rows, 8))), 4, enumerate_below=0.0)
+    alpha = rng.normal(size=(rows, 1))
+    assert len(family.row_blocks) > 4
+    tracemalloc.start()
+    assert family.at(alpha).mass > 0
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (
+        peak < 2 * 4_000_000
+    )  # one n x n matrix alone would take 2,880,000 bytes, five are needed
+
+
+def test_enumeration_is_chosen_by_cost(rng):
+    alpha = rng.normal(size=(4000, 1))
+    tall = ProductFamily(FeatureBlocks(rng.normal(size=(4000, 30))), 3)
+    assert tall.at(alpha).enumerated  # 2e7 multiplications against 1e9
+    wide = ProductFamily(FeatureBlocks(rng.normal(size=(20, 1000))), 4)
+    assert not wide.at(alpha[:20]).enumerated

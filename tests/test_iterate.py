@@ -12,7 +12,11 @@ def random_steps(family, rng, count):
     indices = family.indices()
     for _ in range(count):
         some = rng.choice(len(indices), size=3, replace=False)
-        yield [indices[i] for i in some], rng.exponential(size=3) * rng.choice([0.01, 0.3]), rng
+        yield (
+            [indices[i] for i in some],
+            rng.exponential(size=3) * rng.choice([0.01, 0.3, 30.0]),
+            rng,
+        )
 
 
 def dense(iterate, family, values):
@@ -24,6 +28,7 @@ CASES = [
     (PowerNorm(2.0), 2.0),
     (PowerNorm(1.5), 1.5),
     (PowerNorm(4.0), 4.0),
+    (PowerNorm(1.02), 1.02),
     (PowerNorm(2.0), 1.0),
     (PowerNorm(1.3), 1.0),
     (PowerNorm(2.0), 3.0),

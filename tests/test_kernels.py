@@ -84,11 +84,28 @@ def test_precomputed_looks_up_rows(rng):
         ([("rbf", ["height"])], r"refers to column height, which X does not have"),
         ([("rbf", [7])], r"refers to column 7"),
         ([("rbf", [])], "must see at least one column"),
+        ([("rbf", [0.7])], r"refers to column 0\.7"),
+        ([("rbf", [True, False])], "has a mask of 2 columns; X has 3"),
+        ([("rbf", ["age"], 1.0)], "pair"),
+        ([Precomputed(np.ones((3, 2)))], "must be square"),
     ],
 )
 def test_wrong_kernels_are_named(kernels, message):
+    rows = np.zeros((3, 3))
     with pytest.raises(ValueError, match=message):
-        resolve(kernels, NAMES)
+        resolve(kernels, NAMES).fit(rows, rows)
+
+
+def test_columns_by_mask_and_slice(rng):
+    X = rng.normal(size=(4, 3))
+    kernels = resolve([("linear", [True, False, True]), ("linear", slice(1, None))], NAMES)
+    assert kernels.names == ["linear(age, bp)", "linear(bmi, bp)"]
+    np.testing.assert_array_equal(kernels.fit(X, X).block(0), X[:, [0, 2]])
+
+
+def test_equal_names_are_numbered(rng):
+    grams = [Precomputed(np.eye(3)), Precomputed(np.ones((3, 3)))]
+    assert resolve(grams, ["row"]).names == ["precomputed[0]", "precomputed[1]"]
 
 
 def test_callable_of_wrong_shape(rng):

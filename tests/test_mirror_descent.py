@@ -213,3 +213,48 @@ def test_paper_data_with_the_step_of_the_paper_s_kind(name, rng):
     problem = Problem(y, np.full(n, 1 / n), Squared(), 1 / n)
     excess, _ = compare(problem, family, MirrorDescent(step=DecreasingStep()), rng, 800)
     assert excess < 0.02
+
+
+def test_estimate_is_the_derivative_of_J(rng):
+    """One kernel, so that a draw is certain: the estimate is -dJ/dtheta, the 1/2 included."""
+    x = rng.normal(size=(20, 1))
+    family = ListFamily(FeatureBlocks(x))
+    problem = random_problem(Squared(), rng, np.hstack([x, x]), strength=0.3)
+    state = next(MirrorDescent().iterate(problem, family, rng))
+
+    def J(theta):
+        return solve(problem, FeatureSystem(np.sqrt(theta) * x)).objective
+
+    assert state.estimate[0] == pytest.approx((J(0.0) - J(1e-6)) / 1e-6, rel=1e-4)
+
+
+def test_constants_are_those_of_the_run(rng):
+    problem, family = setting(rng)
+    masses = []
+
+    def watch(state, record):
+        masses.append(problem.strength / 2 * family.at(state.solution.alpha).mass)
+
+    result = run(MirrorDescent(), problem, family, rng, 10, 1e-12, callback=watch)
+    assert result.constants.second_moment == pytest.approx(max(masses[:-1]) ** 2)
+    assert result.constants.largest == pytest.approx(max(masses[:-1]) ** 2)
+    assert result.constants.radius == 0.5
+
+
+def test_average_is_the_answer_when_asked_for(rng):
+    problem, family = setting(rng)
+    order = {index: i for i, index in enumerate(family.indices())}
+    total, weights = 0.0, np.zeros(family.distinct)
+
+    def watch(state, record):
+        nonlocal total, weights
+        if state.k <= 25:
+            at = [order[i] for i in state.iterate.indices]
+            weights[at] += state.eta * state.iterate.theta
+            total += state.eta
+
+    solver = MirrorDescent(average=True)
+    result = run(solver, problem, family, rng, 25, 1e-12, callback=watch)
+    got = np.zeros(family.distinct)
+    got[[order[i] for i in result.indices]] = result.theta
+    np.testing.assert_allclose(got, weights / total, atol=1e-9)

@@ -133,3 +133,19 @@ def test_power_norm_does_not_overflow():
 def test_exponent_is_checked():
     with pytest.raises(ValueError, match=r"q must satisfy 1 < q < inf; got 1\."):
         PowerNorm(1.0)
+
+
+@pytest.mark.parametrize("potential", [PowerNorm(2.0), PowerNorm(1.2)], ids=repr)
+def test_projection_of_a_point_on_the_sphere_up_to_rounding(potential, rng):
+    for _ in range(300):
+        y = rng.dirichlet(np.ones(6)) * (1 + rng.integers(1, 6) * np.finfo(float).eps)
+        np.testing.assert_allclose(potential.project(y, 1.0), y, rtol=1e-9)
+
+
+def test_exponents_near_one(rng):
+    y = rng.exponential(size=5) * 3
+    theta = PowerNorm(1.3).project(y, 1.0002)
+    np.testing.assert_allclose(theta, PowerNorm(1.3).project(y, 1.0), atol=5e-3)
+    touched, _factor, norm = PowerNorm(1.0005).sparse_step(np.zeros(1), np.array([0.3]), 0.0)
+    assert touched[0] == pytest.approx(0.3)
+    assert norm == pytest.approx(0.3)

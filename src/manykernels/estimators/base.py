@@ -134,11 +134,6 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
         few = problem.y.shape[0] <= ONE_THREAD_ROWS
         with threadpool_limits(1, user_api="blas") if few else nullcontext():
             result = self._solve(problem, family, rng)
-        if not np.isfinite(result.solution.objective + result.certificate.relative):
-            raise ValueError(
-                "alpha, rho or the scale of y is beyond floating-point range; the duality gap is "
-                f"not finite with alpha={self.alpha:g}. Use values nearer to 1, or rescale y."
-            )
         predictor = make_predictor(family, result, weights)
         self._predictor = replace(predictor, intercept=predictor.intercept + centre)
         self._store(family, result, used, X.shape[0])
@@ -157,6 +152,11 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
         solver = self.solver if isinstance(self.solver, MirrorDescent) else MirrorDescent()
         progress = Progress(self.verbose, family.size, self.max_iter, self.max_time)
         result = run(solver, problem, family, rng, self.max_iter, self.tol, self.max_time, progress)
+        if not np.isfinite(result.solution.objective + result.certificate.relative):
+            raise ValueError(
+                "alpha, rho or the scale of y is beyond floating-point range; the duality gap is "
+                f"not finite with alpha={self.alpha:g}. Use values nearer to 1, or rescale y."
+            )
         if result.interrupted:
             warnings.warn(
                 f"Interrupted after {result.n_iter} iterations; the model is that of the last one, "

@@ -207,7 +207,7 @@ class Interactions:
 
     def polynomials(self, cross: Cross, degree: int) -> list[Array]:
         """Return the elementary symmetric polynomials; O(r D) operations an entry."""
-        out = [np.ones(cross.shape)] + [np.zeros(cross.shape)] * degree
+        out = elementary(np.empty((0, *cross.shape)), degree)
         for j in range(cross.count):
             out = elementary_with(out, cross.kernel(j))
         return out
@@ -236,6 +236,15 @@ class Interactions:
 
 def _downwards(polynomials: list[Array], remaining: int) -> list[Array | None]:
     return [*(polynomials[remaining - k] for k in range(1, remaining)), None]
+
+
+def elementary(kernels: Array, degree: int) -> list[Array]:
+    """Return the elementary polynomials of arrays stacked along the first axis."""
+    shape = kernels.shape[1:]
+    out = [np.ones(shape)] + [np.zeros(shape)] * degree
+    for kernel in kernels:
+        out = elementary_with(out, kernel)
+    return out
 
 
 def elementary_with(polynomials: list[Array], kernel: Array) -> list[Array]:
@@ -271,6 +280,14 @@ def without(polynomials: list[Array], kernel: Array) -> list[Array]:
     out = [polynomials[0]]
     for polynomial in polynomials[1:]:
         out.append(polynomial - kernel * out[-1])
+    return out
+
+
+def unsigned_without(polynomials: list[Array], kernel: Array) -> list[Array]:
+    """Return what ``without`` adds and subtracts, all added: a bound of its rounding errors."""
+    out = [polynomials[0]]
+    for polynomial in polynomials[1:]:
+        out.append(polynomial + kernel * out[-1])
     return out
 
 

@@ -16,8 +16,9 @@ from .index_sets import (
     IndexSet,
     Monomials,
     all_indices,
-    elementary_with,
+    elementary,
     leave_one_out,
+    unsigned_without,
     without,
 )
 
@@ -189,13 +190,11 @@ class ProductFamily(KernelFamily):
         return self.index_set.polynomials(whole, self.degree - 1)
 
     @cached_property
-    def diagonals(self) -> tuple[Array, list[Array]]:
-        """The base kernels' diagonals, of shape (r, n), and their elementary polynomials."""
+    def diagonals(self) -> tuple[Array, list[Array], list[Array]]:
+        """The base kernels' diagonals, of shape (r, n), their power sums and polynomials."""
         diagonals = self.bases.diagonals()
-        sums = [np.ones(self.rows)] + [np.zeros(self.rows)] * self.degree
-        for diagonal in diagonals:
-            sums = elementary_with(sums, diagonal)
-        return diagonals, sums
+        powers = [np.sum(diagonals**k, axis=0) for k in range(self.degree + 1)]
+        return diagonals, powers, elementary(diagonals, self.degree)
 
     def completions(
         self, remaining: int, prefix: Index
@@ -295,44 +294,48 @@ class ProductField(GradientField):
         """
         if not prefix and remaining in self._tables:
             return self._tables[remaining]
-        kind = self.family.index_set
-        if remaining == 1:
-            table = self.bases.singles(state)[:, None]
-        elif remaining == 2 and self.bases.pairs_are_cheap:
-            excluded = prefix if kind.strict else ()
-            table = kind.pair_moves(*self.bases.pair_sums(state, excluded))
-        else:
-            table = np.zeros(())
-            for rows, weights in self.family.completions(remaining, prefix):
-                table = table + self.bases.contract(state, weights, rows)
-            table = kind.combine(table)
-            if kind.strict and self._cancels(state, remaining, prefix, table):
-                table = self._careful_moves(state, remaining, prefix)
-        if kind.strict and prefix:
+        table = self._raw_moves(state, remaining, prefix)
+        if self.family.index_set.strict:
             table[list(prefix)] = 0.0
         table = nonnegative(table)
         if not prefix:
             self._tables[remaining] = table
         return table
 
-    def _cancels(self, state: Any, remaining: int, prefix: Index, table: Array) -> bool:
-        """Tell whether subtractions may have cost the table its digits.
+    def _raw_moves(self, state: Any, remaining: int, prefix: Index) -> Array:
+        """Return the masses of the next move as they are computed, kernels taken included."""
+        kind = self.family.index_set
+        if remaining == 1:
+            return self.bases.singles(state)[:, None]
+        if remaining == 2 and self.bases.pairs_are_cheap:
+            excluded = prefix if kind.strict else ()
+            return kind.pair_moves(*self.bases.pair_sums(state, excluded))
+        if kind.strict and self._cancels(state, remaining, prefix):
+            return self._careful_moves(state, remaining, prefix)
+        table = np.zeros(())
+        for rows, weights in self.family.completions(remaining, prefix):
+            table = table + self.bases.contract(state, weights, rows)
+        return kind.combine(table)
 
-        Rounding errors are bounded by the same sums without signs. Those of positive
-        semi-definite matrices are at most n times those of their diagonals, which are cheap.
+    def _cancels(self, state: Any, remaining: int, prefix: Index) -> bool:
+        """Tell whether leaving kernels out by subtraction may cost too many digits.
+
+        On the diagonals alone, which are cheap: how much larger are the sums without signs,
+        which bound the rounding errors, than the sums without the kernels left out?
         """
-        diagonals, sums = self.family.diagonals
-        sums = sums[:remaining]
+        diagonals, powers, whole = self.family.diagonals
+        sums = whole[:remaining]
         for j in prefix:
-            for d in range(1, remaining):
-                sums[d] = sums[d] + diagonals[j] * sums[d - 1]
+            sums = unsigned_without(sums, diagonals[j])
         weight = self.bases.state_diagonal(state)
-        size = sum(
-            float(np.sum(diagonals**k @ (weight * sums[remaining - k])))
-            for k in range(1, remaining + 1)
+        rounding = sum(
+            float(np.sum(weight * powers[k] * sums[remaining - k])) for k in range(1, remaining + 1)
         )
-        error = np.finfo(float).eps * self.bases.rows * size
-        return bool(error > CANCELLATION * table.sum())
+        kept = whole
+        if prefix:
+            kept = elementary(np.delete(diagonals, prefix, axis=0), remaining)
+        truth = remaining * float(np.sum(weight * kept[remaining]))
+        return bool(np.finfo(float).eps * self.bases.rows * rounding > CANCELLATION * truth)
 
     def _careful_moves(self, state: Any, remaining: int, prefix: Index) -> Array:
         """Return the moves with distinct kernels without any subtraction; O(k r log r n^2)."""
@@ -340,7 +343,7 @@ class ProductField(GradientField):
         free = [j for j in range(self.bases.count) if j not in prefix]
         for rows in self.family.row_blocks:
             cross = self.bases.cross_rows(rows)
-            none = [np.ones(cross.shape)] + [np.zeros(cross.shape)] * (remaining - 1)
+            none = elementary(np.empty((0, *cross.shape)), remaining - 1)
             for j, others in leave_one_out(cross, free, none):
                 grown = self.bases.extend(state, j)
                 table[j] += self.bases.weighted_total(grown, others[remaining - 1], rows)
