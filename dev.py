@@ -24,6 +24,9 @@ def python_of(home):
 
 
 def run(*command, **options):
+    # One BLAS thread: the matrices of tests and demo are too small to gain from more.
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    options = {"env": {**os.environ, **threads}, **options}
     done = subprocess.run([str(part) for part in command], cwd=ROOT, check=False, **options)
     if done.returncode:
         sys.exit(done.returncode)
@@ -57,9 +60,7 @@ def demo(arguments):
 
 def test(arguments):
     parallel = [] if any(a.startswith("-n") for a in arguments) else ["-n", "auto"]
-    # One BLAS thread for each test process: small matrices gain nothing from more.
-    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    run(environment(["test"]), "-m", "pytest", *parallel, *arguments, env={**os.environ, **threads})
+    run(environment(["test"]), "-m", "pytest", *parallel, *arguments)
 
 
 def lint(arguments):
@@ -81,7 +82,7 @@ def bench(arguments):
     scripts = arguments or sorted(str(p) for p in (ROOT / "benchmarks").glob("*.py"))
     python = environment([])
     for script in scripts:
-        run(python, script)
+        run(python, script, env=dict(os.environ))  # benchmarks set their own threads
 
 
 def main():

@@ -14,14 +14,16 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_readme_example(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    first, second = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     names = {}
-    exec(code, names)
+    exec(first, names)
     model = names["model"]
     assert model.explain(2)["term"].tolist() == ["x20", "x3 * x7 * x11"]
     assert model.explain(2)["share"].sum() > 0.97
     assert model.n_kernels_ == 23426
     assert model.gap_ < 0.04
+    exec(second, names)
+    assert names["model"].explain()["term"][0] == "texts * images"
 
 
 def modules():

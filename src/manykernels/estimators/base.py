@@ -134,6 +134,7 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
         few = problem.y.shape[0] <= ONE_THREAD_ROWS
         with threadpool_limits(1, user_api="blas") if few else nullcontext():
             result = self._solve(problem, family, rng)
+        self._judge(result)
         predictor = make_predictor(family, result, weights)
         self._predictor = replace(predictor, intercept=predictor.intercept + centre)
         self._store(family, result, used, X.shape[0])
@@ -148,31 +149,33 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
 
     def _solve(self, problem: Problem, family: ProductFamily, rng: np.random.Generator) -> Result:
         if problem.p == 2:
-            return solve_closed(problem, family, rng)
+            return solve_closed(problem, family, rng, self.tol)
         solver = self.solver if isinstance(self.solver, MirrorDescent) else MirrorDescent()
         progress = Progress(self.verbose, family.size, self.max_iter, self.max_time)
-        result = run(solver, problem, family, rng, self.max_iter, self.tol, self.max_time, progress)
-        if not np.isfinite(result.solution.objective + result.certificate.relative):
+        return run(solver, problem, family, rng, self.max_iter, self.tol, self.max_time, progress)
+
+    def _judge(self, result: Result) -> None:
+        """Refuse a result that is no number; warn of one that is not what was asked for."""
+        gap = result.certificate.relative
+        if not np.isfinite(result.solution.objective + gap):
             raise ValueError(
                 "alpha, rho or the scale of y is beyond floating-point range; the duality gap is "
                 f"not finite with alpha={self.alpha:g}. Use values nearer to 1, or rescale y."
             )
         if result.interrupted:
-            warnings.warn(
+            message = (
                 f"Interrupted after {result.n_iter} iterations; the model is that of the last one, "
-                f"with a relative duality gap of {result.certificate.relative:.2g}.",
-                ConvergenceWarning,
-                stacklevel=4,
+                f"with a relative duality gap of {gap:.2g}."
             )
         elif not result.converged:
-            warnings.warn(
-                f"The relative duality gap is {result.certificate.relative:.2g} "
-                f"({result.certificate.kind}) after {result.n_iter} iterations, above "
-                f"tol={self.tol:g}. Raise max_iter or max_time, or accept a larger tol.",
-                ConvergenceWarning,
-                stacklevel=4,
+            message = (
+                f"The relative duality gap is {gap:.2g} ({result.certificate.kind}) after "
+                f"{result.n_iter} iterations, above tol={self.tol:g}. Raise max_iter or max_time, "
+                "or accept a larger tol."
             )
-        return result
+        else:
+            return
+        warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
     def _store(self, family: ProductFamily, result: Result, used: Array, rows: int) -> None:
         predictor = self._predictor

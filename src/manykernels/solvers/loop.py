@@ -19,6 +19,9 @@ from .theory import Constants
 FINAL_DRAWS = 1_000
 """Fresh draws behind a certificate that ends a run, where it cannot be exact."""
 
+FEW_DRAWS = 50
+"""As many when time has run out."""
+
 PATIENCE = 5
 """After a gap that a final certificate did not confirm, iterations before the next try; twice as
 many after each."""
@@ -93,7 +96,7 @@ def run(
             if state.k > max_iter:
                 break
             if max_time is not None and seconds >= max_time and state.k > 1:
-                draws = solver.draws
+                draws = FEW_DRAWS
                 break
             ended = None
             meter.observe(state)
