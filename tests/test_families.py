@@ -181,6 +181,13 @@ def test_draws_from_a_huge_family(kind, rng):
 
 
 @pytest.mark.parametrize("kind", SETS, ids=lambda kind: kind.name)
+def test_counts_beyond_floats(kind, rng):
+    family = ProductFamily(FeatureBlocks(rng.normal(size=(3, 2000))), 400, kind)
+    assert family.size > 10**400
+    assert np.isfinite(family.enumeration_work)
+
+
+@pytest.mark.parametrize("kind", SETS, ids=lambda kind: kind.name)
 def test_uniform_draws(kind, rng):
     family = family_of("columns", kind, rng, r=3, degree=3)
     count = 60_000

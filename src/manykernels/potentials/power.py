@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from ..arrays import Array
+from ..arrays import Array, approximately
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class PowerNorm:
 
     def radius(self, size: int, nu: float) -> float:
         r"""Return :math:`\sup_{\Delta_\nu} \Psi_q`: 1/2, or more when :math:`\nu > q`."""
-        return 0.5 * float(size) ** max(0.0, 2 / self.q - 2 / nu)
+        return 0.5 * approximately(size) ** max(0.0, 2 / self.q - 2 / nu)
 
     def strong_convexity(self) -> float:
         """Return q - 1, or 0 for q > 2."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Index
+from ..arrays import Index, approximately
 from ..certificate import from_norm
 from ..dual import FeatureSystem, GramSystem, System, solve
 from ..families import KernelFamily
@@ -45,7 +45,7 @@ def solve_closed(
     values = system.values(coefficients)
     norm = float(system.inner(coefficients, coefficients, values).sum())
     certificate = from_norm(problem, solution, norm, "exact")
-    record = (0, 0.0, solution.objective, certificate.relative, float(family.distinct))
+    record = (0, 0.0, solution.objective, certificate.relative, approximately(family.distinct))
     history = {key: [value] for key, value in zip(HISTORY, record, strict=True)}
     theta = np.ones(len(indices))
     converged = certificate.relative <= tol

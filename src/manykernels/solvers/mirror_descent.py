@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
+from math import log
 
 import numpy as np
 
@@ -76,8 +77,8 @@ class MirrorDescent:
     Parameters
     ----------
     draws : int, default=50
-        Kernels drawn for one dual solution; 1 is the paper's algorithm. Draws are cheap next to
-        the dual, and b of them cut the variance of the estimate by b.
+        Kernels drawn for one dual solution; 1 is the paper's algorithm. b draws share the dual
+        solution and much of their own work, and cut the variance of the estimate by b.
     sampler : Sampler, default=GradientSampler()
         Distribution of the draws.
     step : StepSize, default=HarmonicStep()
@@ -101,7 +102,7 @@ class MirrorDescent:
         if self.potential is not None:
             return self.potential
         if nu < NEAR_ONE:
-            return PowerNorm(min(2.0, 1 + 1 / np.log(max(3.0, float(family.distinct)))))
+            return PowerNorm(min(2.0, 1 + 1 / log(max(3, family.distinct))))
         return PowerNorm(nu)
 
     def iterate(
