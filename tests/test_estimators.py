@@ -566,3 +566,16 @@ def test_beyond_floating_point(rng):
     for parameters, target in (({"alpha": 1e-300}, y), ({}, y * 1e160)):
         with pytest.raises(ValueError, match="beyond floating-point range"):
             MKLRegressor(max_iter=3, **parameters).fit(X, target)
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 1e-8, 1e-10])
+@pytest.mark.parametrize("kernels", ["linear", "rbf"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_every_loss_at_small_strengths(alpha, kernels, fit_intercept, rng):
+    """Flat, saturated and separable: the certified gap closes, and quickly."""
+    X, y = regression(rng, n=80)
+    options = {"degree": 2, "p": 2, "alpha": alpha, "fit_intercept": fit_intercept}
+    for loss in ("logistic", "hinge", "squared_hinge"):
+        assert MKLClassifier(kernels, loss=loss, **options).fit(X, y > 0).gap_ < 1e-3
+    for loss in ("squared", "huber", "epsilon_insensitive"):
+        assert MKLRegressor(kernels, loss=loss, **options).fit(X, y).gap_ < 1e-3

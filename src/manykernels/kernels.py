@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -254,7 +254,8 @@ def _column_numbers(j: int, columns: Any, feature_names: Sequence[str]) -> Array
         return np.arange(len(feature_names))
     if isinstance(columns, slice):
         columns = range(len(feature_names))[columns]
-    several = [columns] if isinstance(columns, int | np.integer | str) else list(columns)
+    single = isinstance(columns, str) or not isinstance(columns, Iterable)
+    several = [columns] if single else list(columns)
     if several and all(isinstance(column, bool | np.bool_) for column in several):
         if len(several) != len(feature_names):
             raise ValueError(

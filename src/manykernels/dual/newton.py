@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.optimize import brentq
 
 from ..arrays import Array
 from ..losses import NonsmoothLoss
@@ -28,6 +29,9 @@ class Curved(Protocol):
         """Return the second derivative."""
         ...
 
+
+DAMPING = 1e-8
+"""Least share of the largest curvature that is added after a step that had to be cut."""
 
 WIDTHS = (1.0, 1e-2)
 """Smoothing of the first proximal steps; the last one is kept."""
@@ -109,9 +113,9 @@ def newton(
     after finitely many steps. Stops when half the squared Newton decrement, which estimates the
     distance to the minimum, is below ``tol`` times the objective.
 
-    Where the loss is flat (all rows saturated) a Newton step is far too long. Some share of
-    ``steepest``, about the largest curvature of the loss, is then added to the curvature, and
-    taken away again as steps succeed.
+    A step is as long as the minimum along it asks for: where the loss is flat (all rows
+    saturated) a Newton step is far too long. If it had to be cut, some share of ``steepest``,
+    about the largest curvature of the loss, is added to the curvature of the next one.
     """
     y, s, strength = problem.y, problem.weights[:, None], problem.strength
 
@@ -132,35 +136,46 @@ def newton(
     guess = step_from(fitted, s * loss.gradient(y, fitted), flat)
     if objective(guess) < value:
         point, value = guess, objective(guess)
-    extra = 0.0
+    extra, stalled = 0.0, 0
     for _ in range(300):
         slope = s * loss.gradient(y, point.fitted)
         if float(np.sum(s * loss.curvature(y, point.fitted))) < 1e-4 * flat:
-            extra = max(extra, flat)
+            # An intercept has no Newton step without curvature; this much leaves the penalty's.
+            extra = max(extra, min(flat, strength))
         full = step_from(point.fitted, slope, extra)
         move = full.coefficients - point.coefficients
-        inner = system.inner(move, point.coefficients, point.values)[0]
-        descent = float(np.sum(slope * (full.fitted - point.fitted)) + strength * inner)
+        change = full.values - point.values
+        shift = full.intercept - point.intercept
+        inner = float(system.inner(move, point.coefficients, point.values)[0])
+        descent = float(np.sum(slope * (change + shift))) + strength * inner
         if -descent / 2 <= tol * abs(value) and (extra <= flat or descent >= 0):
             # The decrement is that of the last point; the full step is closer still.
             return full if objective(full) <= value * (1 + 1e-12) else point
+        squared = float(system.inner(move, move, change)[0])
+
+        def slope_at(length: float) -> float:
+            fitted = point.fitted + length * (change + shift)  # noqa: B023
+            risk = float(np.sum(s * loss.gradient(y, fitted) * (change + shift)))  # noqa: B023
+            return risk + strength * (inner + length * squared)  # noqa: B023
+
         length = 1.0
-        trial, trial_value = full, objective(full)
-        while trial_value > value + 1e-4 * length * descent and length > 1e-3:
-            length /= 2
+        if slope_at(1.0) > 0 and descent < 0:
+            length = brentq(slope_at, 0.0, 1.0, xtol=1e-15, rtol=1e-10, disp=False)
+        trial = full
+        if length < 1:
             trial = Point(
                 point.coefficients + length * move,
-                point.intercept + length * (full.intercept - point.intercept),
-                point.values + length * (full.values - point.values),
+                point.intercept + length * shift,
+                point.values + length * change,
             )
-            trial_value = objective(trial)
-        if length <= 1e-3:
-            extra = max(10 * extra, flat)
-            if extra > 1e4 * steepest:  # rounding: no further progress is possible
-                return point
-            continue
-        point, value = trial, trial_value
-        extra = 0.0 if extra <= flat else extra / 10
+        trial_value = objective(trial)
+        stalled = stalled + 1 if trial_value >= value * (1 - 1e-13) else 0
+        if stalled > 3:  # rounding: no further progress is possible
+            return point
+        if trial_value <= value:
+            point, value = trial, trial_value
+        extra = max(DAMPING * steepest, 10 * extra) if length < 0.1 else extra / 10
+        extra = 0.0 if extra < DAMPING * steepest else min(extra, steepest)
     return point
 
 
@@ -177,15 +192,17 @@ def proximal_newton(
     """
     # The width divides predictions, so it is measured in the units of y.
     unit = float(np.sum(problem.weights[:, None] * np.abs(problem.y))) or 1.0
+    best = np.inf
     for step in range(100):
         smoothed = Smoothed(loss, v, unit * WIDTHS[min(step, len(WIDTHS) - 1)])
         # Almost exactly: what is left of the stationarity condition is divided by the strength
         # when a dual point is made of v.
         point = newton(problem, smoothed, system, fitted, 1e-5 * tol, 1 / smoothed.width)
         v = smoothed.gradient(problem.y, point.fitted)
-        if _gap(problem, system, point, v) <= tol:
+        gap = _gap(problem, system, point, v)
+        if gap <= tol or (step > 10 and gap > 0.9 * best):
             break
-        fitted = point.fitted
+        best, fitted = min(best, gap), point.fitted
     return point, v
 
 

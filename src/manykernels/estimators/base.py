@@ -170,8 +170,11 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
         elif not result.converged:
             message = (
                 f"The relative duality gap is {gap:.2g} ({result.certificate.kind}) after "
-                f"{result.n_iter} iterations, above tol={self.tol:g}. Raise max_iter or max_time, "
-                "or accept a larger tol."
+                f"{result.n_iter} iterations, above tol={self.tol:g}. "
+            ) + (
+                "With p = 2 that is rounding: use a larger alpha."
+                if self.p == 2
+                else "Raise max_iter or max_time, or accept a larger tol."
             )
         else:
             return

@@ -49,7 +49,7 @@ class ProductField(GradientField):
             for d in range(1, self.family.degree + 1):
                 paths = self.family.index_set.paths(d)
                 sums.append(float(self.moves(self.start, d, ()).sum()) / paths)
-        return np.array(sums) / self.family.rho**2
+        return nonnegative(np.array(sums)) / self.family.rho**2
 
     @property
     def mass(self) -> float:

@@ -68,7 +68,7 @@ class ProductFamily(KernelFamily):
         self.degree, self.enumerate_below = degree, enumerate_below
         self.index_set: IndexSet = Monomials() if index_set is None else index_set
         self.rho = np.ones(degree + 1) if rho is None else as_numbers(rho)
-        if self.rho.shape != (degree + 1,) or not np.all(self.rho > 0):
+        if self.rho.shape != (degree + 1,) or not np.all((self.rho > 0) & np.isfinite(self.rho)):
             raise ValueError(
                 f"rho must hold degree + 1 = {degree + 1} positive numbers, one for each degree "
                 f"0..{degree}; got {rho!r}. Use rho=None for all ones."
