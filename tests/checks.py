@@ -181,6 +181,18 @@ class PathCheck:
         self.steps += 1
 
 
+def interaction(rng, n=300, r=6):
+    """Return rows and a target that depends on x0 * x2 and x4."""
+    X = rng.normal(size=(n, r))
+    return X, X[:, 0] * X[:, 2] + 0.5 * X[:, 4] + 0.05 * rng.normal(size=n)
+
+
+def regression(rng, n=40, r=4):
+    """Return rows and a noisy linear target."""
+    X = rng.normal(size=(n, r))
+    return X, X[:, 0] + rng.normal(size=n)
+
+
 def paper_data(name):
     """Return a data set of the paper, standardised, or skip if it is not there."""
     folder = os.environ.get("MANYKERNELS_DATA")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABCMeta, abstractmethod
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
@@ -36,7 +37,7 @@ ONE_THREAD_ROWS = 2_000
 """Up to so many rows a fit runs on one BLAS thread."""
 
 
-class BaseMKL(BaseEstimator):  # type: ignore[misc]
+class BaseMKL(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Base of the estimators; it holds everything that does not depend on the kind of target."""
 
     def __init__(
@@ -199,9 +200,9 @@ class BaseMKL(BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "coef_"):
             del self.coef_
 
+    @abstractmethod
     def _shape_outputs(self, values: Array) -> Any:
         """Give an array with outputs first the shape that the kind of estimator stores."""
-        raise NotImplementedError
 
     def _fit_scaler(self, X: Array, weights: Array) -> StandardScaler | None:
         if (not self._centres() and self.standardize != "scale") or isinstance(
