@@ -79,9 +79,13 @@ class Problem:
         r"""Return the primal value; ``quadratic`` is :math:`\|f\|^2_{H_\theta}` (squared norm)."""
         return self.risk(f) + self.strength / 2 * quadratic
 
-    def dual_point(self, f: Array) -> Array:
-        r"""Return :math:`\alpha_t = -s_t \ell'(y_t, f_t)/\lambda`, feasible for the dual."""
-        return -self.weights[:, None] * self.loss.gradient(self.y, f) / self.strength
+    def dual_point(self, slopes: Array) -> Array:
+        r"""Return :math:`\alpha_t = -s_t v_t/\lambda` of slopes :math:`v_t = \ell'(y_t, f_t)`."""
+        return -self.weights[:, None] * slopes / self.strength
+
+    def slopes(self, alpha: Array) -> Array:
+        r"""Return :math:`v_t = -\lambda\alpha_t/s_t`, the inverse of :meth:`dual_point`."""
+        return -self.strength * alpha / self.weights[:, None]
 
     def infeasibility(self, alpha: Array, intercept: Array) -> float:
         r"""Return :math:`\lambda |b \sum_t \alpha_t|`, what a dual value may be too high by.
@@ -97,8 +101,8 @@ class Problem:
         :math:`J(\theta)`; with :math:`\|(g_i)_i\|_{\nu^*}`, :math:`g_i` the gradients of the whole
         family, a lower bound of the minimum over all :math:`\theta`.
         """
-        scaled = -self.strength * alpha / self.weights[:, None]
-        conjugate = np.sum(self.weights[:, None] * self.loss.conjugate(self.y, scaled))
+        losses = self.loss.conjugate(self.y, self.slopes(alpha))
+        conjugate = np.sum(self.weights[:, None] * losses)
         return float(-conjugate - self.strength / 2 * quadratic)
 
 

@@ -33,8 +33,6 @@ class DualSolution:
         The constants b.
     fitted : ndarray of shape (n, c)
         Predictions on the training rows.
-    quadratic : float
-        Squared norm of the predictor, added over outputs.
     objective : float
         The primal value of the predictor, :math:`J(\theta)` up to the solver's tolerance.
     """
@@ -44,7 +42,6 @@ class DualSolution:
     in_features: bool
     intercept: Array
     fitted: Array
-    quadratic: float
     objective: float
 
 
@@ -93,7 +90,7 @@ def _solve_output(
     """Return the predictor and the dual variables of a single output."""
     loss = problem.loss
     if isinstance(loss, NonsmoothLoss):
-        v = -problem.strength * alpha / problem.weights[:, None]
+        v = problem.slopes(alpha)
         if solvable(problem):
             start, v = solve_libsvm(problem, system)
             fitted = start.fitted
@@ -106,7 +103,7 @@ def _solve_output(
             f"loss must have a method curvature (smooth) or conjugate_prox (nonsmooth); got "
             f"{loss!r}. See manykernels.losses."
         )
-    return point, -problem.weights[:, None] * v / problem.strength
+    return point, problem.dual_point(v)
 
 
 def _solution(problem: Problem, system: System, point: Point, alpha: Array) -> DualSolution:
@@ -114,13 +111,11 @@ def _solution(problem: Problem, system: System, point: Point, alpha: Array) -> D
     # if a solve was inaccurate, objective and gap must show it.
     values = system.values(point.coefficients)
     honest = Point(point.coefficients, point.intercept, values)
-    quadratic = squared_norm(system, honest)
     return DualSolution(
         alpha,
         point.coefficients,
         isinstance(system, FeatureSystem),
         point.intercept,
         honest.fitted,
-        quadratic,
-        problem.primal(honest.fitted, quadratic),
+        problem.primal(honest.fitted, squared_norm(system, honest)),
     )

@@ -52,4 +52,4 @@ def solve_libsvm(problem: Problem, system: System) -> tuple[Point, Array]:
     coefficients = system.from_dual(alpha)
     b = np.asarray(machine.intercept_, dtype=float)
     point = Point(coefficients, b, system.values(coefficients))
-    return point, -problem.strength * alpha / problem.weights[:, None]
+    return point, problem.slopes(alpha)

@@ -208,7 +208,7 @@ def proximal_newton(
 
 def _gap(problem: Problem, system: System, point: Point, v: Array) -> float:
     """Return the duality gap of a primal and a dual point, relative to the primal value."""
-    alpha = -problem.weights[:, None] * v / problem.strength
+    alpha = problem.dual_point(v)
     generated = system.from_dual(alpha)
     norm = float(system.inner(generated, generated, system.values(generated)).sum())
     primal = problem.primal(point.fitted, squared_norm(system, point))
