@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any
@@ -12,38 +14,52 @@ from ..solvers import MirrorDescent
 
 
 def check_parameters(estimator: Any) -> None:
-    """Raise ValueError for the first parameter that is out of its range."""
-    _integer("degree", estimator.degree, 0, "Use degree=1 for a linear model, 2 or 3 for products")
-    _integer("max_iter", estimator.max_iter, 1, "Use max_iter=1000")
-    _positive("alpha", estimator.alpha, "Use for instance alpha=1e-3")
-    _positive("tol", estimator.tol, "Use for instance tol=1e-2")
-    if estimator.max_time is not None:
-        _positive("max_time", estimator.max_time, "Use seconds, or None for no limit")
-    p = estimator.p
-    if not (_real(p) and 1 <= p <= 2):
-        raise ValueError(
-            f"p must satisfy 1 <= p <= 2; got {p!r}. Use 1 for few kernels, 4/3 for the paper's "
-            "choice, 2 for all kernels with equal weight."
-        )
-    _one_of("index_set", estimator.index_set, ("auto", "tuples", "monomials", "interactions"))
-    if not isinstance(estimator.standardize, bool | np.bool_):
-        _one_of("standardize", estimator.standardize, (True, False, "scale"))
-    if not isinstance(estimator.fit_intercept, bool | np.bool_):
-        _one_of("fit_intercept", estimator.fit_intercept, (True, False))
-    _integer(
-        "verbose",
-        int(estimator.verbose) if estimator.verbose is True else estimator.verbose,
-        0,
-        "Use 0, 1 or 2",
-    )
-    solver = estimator.solver
-    if not isinstance(solver, MirrorDescent):
-        _one_of("solver", solver, ("auto", "mirror-descent"))
+    """Raise ValueError for the first parameter that is out of its range.
+
+    Parameters have the same meaning, and the same range, in every estimator that has them.
+    """
+    parameters = estimator.get_params(deep=False)
+    for name, check in CHECKS.items():
+        if name in parameters:
+            check(name, parameters[name])
+    solver, p = parameters.get("solver", "auto"), parameters.get("p")
     if solver != "auto" and p == 2:
         raise ValueError(
             f"solver={solver!r} needs p < 2; got p=2, whose optimum is a closed form. "
             "Use solver='auto'."
         )
+
+
+def _p(name: str, value: Any) -> None:
+    if not (_real(value) and 1 <= value <= 2):
+        raise ValueError(
+            f"p must satisfy 1 <= p <= 2; got {value!r}. Use 1 for few kernels, 4/3 for the "
+            "paper's choice, 2 for all kernels with equal weight."
+        )
+
+
+def _flag(name: str, value: Any) -> None:
+    if not isinstance(value, bool | np.bool_):
+        _one_of(name, value, (True, False))
+
+
+def _standardize(name: str, value: Any) -> None:
+    if not isinstance(value, bool | np.bool_):
+        _one_of(name, value, (True, False, "scale"))
+
+
+def _solver(name: str, value: Any) -> None:
+    if not isinstance(value, MirrorDescent):
+        _one_of(name, value, ("auto", "mirror-descent"))
+
+
+def _verbose(name: str, value: Any) -> None:
+    _integer(name, int(value) if value is True else value, 0, "Use 0, 1 or 2")
+
+
+def _seconds(name: str, value: Any) -> None:
+    if value is not None:
+        _positive(name, value, "Use seconds, or None for no limit")
 
 
 def _real(value: Any) -> bool:
@@ -66,3 +82,20 @@ def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
     ):
         choices = ", ".join(repr(option) for option in allowed)
         raise ValueError(f"{name} must be one of {choices}; got {value!r}. Use {allowed[0]!r}.")
+
+
+CHECKS: dict[str, Callable[[str, Any], None]] = {
+    "degree": partial(
+        _integer, lowest=0, remedy="Use degree=1 for a linear model, 2 or 3 for products"
+    ),
+    "max_iter": partial(_integer, lowest=1, remedy="Use max_iter=1000"),
+    "alpha": partial(_positive, remedy="Use for instance alpha=1e-3"),
+    "tol": partial(_positive, remedy="Use for instance tol=1e-2"),
+    "max_time": _seconds,
+    "p": _p,
+    "index_set": partial(_one_of, allowed=("auto", "tuples", "monomials", "interactions")),
+    "standardize": _standardize,
+    "fit_intercept": _flag,
+    "verbose": _verbose,
+    "solver": _solver,
+}

@@ -42,6 +42,6 @@ class Progress:
         sys.stdout.write(
             f"iteration {state.k - 1}: objective {record['objective']:.6g}, "
             f"gap {record['gap']:.2g} ({state.certificate.kind}), "
-            f"{state.iterate.active} of {approximately(self.size):.3g} kernels, "
+            f"{state.active} of {approximately(self.size):.3g} kernels, "
             f"{seconds:.1f} s, at most {max(left, 0.0):.0f} s left\n"
         )

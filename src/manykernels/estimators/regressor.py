@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
-
-import numpy as np
-from sklearn.base import RegressorMixin
-
-from ..arrays import Array
-from .base import BaseMKL, resolve_loss
-from .checks import check_parameters
-
-LOSSES = ("squared", "huber", "epsilon_insensitive")
+from .base import BaseMKL
+from .tasks import Regression
 
 
-class MKLRegressor(RegressorMixin, BaseMKL):  # type: ignore[misc]
+class MKLRegressor(Regression, BaseMKL):
     r"""Regression with a learnt combination of all products of up to ``degree`` base kernels.
 
     It solves
@@ -117,60 +109,3 @@ class MKLRegressor(RegressorMixin, BaseMKL):  # type: ignore[misc]
     >>> model.explain(top=2)["term"].tolist()
     ['x0 * x3', 'x5']
     """
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the kernel and the predictor.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Real targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows; only their ratios matter.
-
-        Returns
-        -------
-        MKLRegressor
-            The fitted estimator.
-        """
-        check_parameters(self)
-        loss = resolve_loss(self.loss, LOSSES, "regressor")
-        _refuse_strings(y)
-        X, y = self._validate(X, y=y, y_numeric=True, ensure_min_samples=2)
-        weights = self._weights(X, sample_weight)
-        targets = np.asarray(y, dtype=float)[:, None]
-        # An intercept absorbs the mean; without it the arithmetic keeps more digits.
-        centre = np.average(targets[:, 0], weights=weights) if self.fit_intercept else 0.0
-        self._fit(X, targets - centre, weights, loss, centre)
-        return self
-
-    def predict(self, X: Any) -> Array:
-        """Predict targets.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Predictions.
-        """
-        return self._decision(X)[:, 0]
-
-    def _shape_outputs(self, values: Array) -> Any:
-        return values[0]
-
-
-def _refuse_strings(y: Any) -> None:
-    values = np.asarray(y)
-    if values.dtype.kind in "US" or (
-        values.dtype == object and any(isinstance(value, str) for value in values.ravel())
-    ):
-        raise ValueError(
-            f"y must be numeric for regression; got strings such as {values.ravel()[0]!r}. "
-            "Use MKLClassifier for classes, or convert y with astype(float)."
-        )

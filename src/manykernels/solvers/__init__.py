@@ -1,8 +1,8 @@
 """Solvers: randomized mirror descent, and the closed form of p = 2."""
 
 from .closed_form import solve_closed
-from .loop import run
-from .mirror_descent import MirrorDescent, State
+from .loop import Solver, State, run
+from .mirror_descent import MirrorDescent
 from .result import HISTORY, Result
 from .samplers import GradientSampler, Sampler, UniformSampler
 from .steps import DecreasingStep, HarmonicStep, Moments, StepSize, TheoremStep
@@ -18,6 +18,7 @@ __all__ = [
     "Moments",
     "Result",
     "Sampler",
+    "Solver",
     "State",
     "StepSize",
     "TheoremStep",

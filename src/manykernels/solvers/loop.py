@@ -1,18 +1,19 @@
-"""The loop around mirror descent: when to stop, what to remember, what to return."""
+"""The loop around a solver: when to stop, what to remember, what to return."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import numpy as np
 
+from ..arrays import Array, Index
 from ..certificate import Certificate, affordable, exact, from_draws
 from ..dual import DualSolution, solve
 from ..families import KernelFamily
 from ..objective import Problem
 from .iterate import system_of
-from .mirror_descent import MirrorDescent, State
 from .result import HISTORY, Result
 from .theory import Constants
 
@@ -26,11 +27,61 @@ PATIENCE = 5
 """After a gap that a final certificate did not confirm, iterations before the next try; twice as
 many after each."""
 
+
+class State(Protocol):
+    """A solver before step k."""
+
+    @property
+    def k(self) -> int:
+        """Number of the step to come, from 1."""
+        ...
+
+    @property
+    def solution(self) -> DualSolution:
+        """Predictor and objective at the present weights."""
+        ...
+
+    @property
+    def certificate(self) -> Certificate:
+        """What is known of their duality gap."""
+        ...
+
+    @property
+    def active(self) -> int:
+        """Number of kernels with a weight."""
+        ...
+
+    @property
+    def weights(self) -> tuple[list[Index], Array]:
+        """The solver's answer if it stopped here: kernels and their positive weights."""
+        ...
+
+    @property
+    def final(self) -> bool:
+        """Whether ``solution`` and ``certificate`` are those of ``weights``, as good as can be."""
+        ...
+
+    @property
+    def constants(self) -> Constants | None:
+        """The theorem's constants measured so far, if the theorem is about this solver."""
+        ...
+
+
+class Solver(Protocol):
+    """An algorithm as a generator of states; all else is the loop around it."""
+
+    def iterate(
+        self, problem: Problem, family: KernelFamily, rng: np.random.Generator
+    ) -> Iterator[State]:
+        """Yield the state before each step."""
+        ...
+
+
 Callback = Callable[[State, dict[str, float]], bool | None]
 
 
 def run(
-    solver: MirrorDescent,
+    solver: Solver,
     problem: Problem,
     family: KernelFamily,
     rng: np.random.Generator,
@@ -39,11 +90,11 @@ def run(
     max_time: float | None = None,
     callback: Callback | None = None,
 ) -> Result:
-    """Run mirror descent until the gap is small enough, or iterations or seconds run out.
+    """Run a solver until the gap is small enough, or iterations or seconds run out.
 
     Parameters
     ----------
-    solver : MirrorDescent
+    solver : Solver
         The algorithm.
     problem : Problem
         The objective.
@@ -71,7 +122,6 @@ def run(
     """
     began = time.perf_counter()
     history: dict[str, list[float]] = {key: [] for key in HISTORY}
-    meter = _Meter(problem, solver, family)
     state: State | None = None
     ended: tuple[DualSolution, Certificate] | None = None
     interrupted, draws = False, FINAL_DRAWS
@@ -80,7 +130,7 @@ def run(
         for state in solver.iterate(problem, family, rng):
             seconds = time.perf_counter() - began
             gap = state.certificate.relative
-            active = float(state.iterate.active)
+            active = float(state.active)
             values = (state.k - 1, seconds, state.solution.objective, gap, active)
             record = dict(zip(HISTORY, values, strict=True))
             for key, value in record.items():
@@ -99,7 +149,6 @@ def run(
                 draws = FEW_DRAWS
                 break
             ended = None
-            meter.observe(state)
     except KeyboardInterrupt:
         if state is None:
             raise
@@ -115,7 +164,7 @@ def run(
         certificate.relative <= tol,
         interrupted,
         history,
-        meter.constants(),
+        state.constants,
     )
 
 
@@ -128,30 +177,10 @@ def finish(
     may be half done; here it is made anew and the dual solved to 1e-10. The certificate is exact
     where that is affordable, else from so many fresh draws.
     """
+    if state.final:
+        return state.solution, state.certificate
     solution = solve(problem, system_of(family, *state.weights), state.solution)
     gradient = family.at(solution.alpha)
     if affordable(family, problem.y.shape[1]):
         return solution, exact(problem, solution, gradient)
     return solution, from_draws(problem, solution, gradient.draw(draws, rng))
-
-
-class _Meter:
-    """Measures the theorem's constants along a run."""
-
-    def __init__(self, problem: Problem, solver: MirrorDescent, family: KernelFamily) -> None:
-        self.potential = solver.mirror_map(family, problem.nu)
-        self.radius = self.potential.radius(family.distinct, problem.nu)
-        self.problem = problem
-        self.second_moment = self.largest = 0.0
-        self.steps = 0
-
-    def observe(self, state: State) -> None:
-        self.steps += 1
-        if state.draw.total:
-            squares = self.problem.slope(state.draw.ratios) ** 2
-            self.second_moment = max(self.second_moment, state.draw.mean(squares))
-            self.largest = max(self.largest, float(squares.max()))
-
-    def constants(self) -> Constants:
-        modulus = self.potential.strong_convexity()
-        return Constants(self.second_moment, self.largest, self.radius, modulus, self.steps)

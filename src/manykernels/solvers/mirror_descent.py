@@ -18,6 +18,7 @@ from ..potentials import Potential, PowerNorm
 from .iterate import Iterate
 from .samplers import GradientSampler, Sampler
 from .steps import HarmonicStep, Moments, StepSize
+from .theory import Constants
 
 NEAR_ONE = 1.05
 """Exponent below which the gradient of the ball's own norm is too steep to follow."""
@@ -48,6 +49,8 @@ class State:
         The step size :math:`\eta_{k-1}`.
     averaged : bool
         Whether the solver's answer is the average iterate.
+    constants : Constants
+        The theorem's constants measured on the steps taken.
     """
 
     k: int
@@ -58,6 +61,14 @@ class State:
     estimate: Array
     eta: float
     averaged: bool
+    constants: Constants
+
+    final = False
+
+    @property
+    def active(self) -> int:
+        """Number of kernels visited."""
+        return self.iterate.active
 
     @property
     def weights(self) -> tuple[list[Index], Array]:
@@ -116,6 +127,8 @@ class MirrorDescent:
         potential = self.mirror_map(family, problem.nu)
         iterate = Iterate(family, potential, problem.nu)
         forecast = Forecast(problem, family, potential)
+        radius = potential.radius(family.distinct, problem.nu)
+        constants = Constants(0.0, 0.0, radius, potential.strong_convexity(), 0)
         solution: DualSolution | None = None
         for k in count(1):
             solution = solve(problem, iterate.system(), solution, INNER_TOL)
@@ -128,9 +141,13 @@ class MirrorDescent:
             certificate = certify(problem, solution, gradient, draw)
             eta = self.step(k, forecast.moments(gradient))
             ascent = problem.slope(draw.estimate())
-            yield State(k, iterate, solution, certificate, draw, ascent, eta, self.average)
+            yield State(
+                k, iterate, solution, certificate, draw, ascent, eta, self.average, constants
+            )
             iterate.step(draw.indices, eta * ascent, eta)
             forecast.observe(draw, gradient)
+            squares = problem.slope(draw.ratios) ** 2
+            constants = constants.after(draw.mean(squares), float(squares.max(initial=0.0)))
 
 
 def certify(

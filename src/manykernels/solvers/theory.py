@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,6 +67,15 @@ class Constants:
     radius: float
     strong_convexity: float
     iterations: int
+
+    def after(self, second_moment: float, largest: float) -> Constants:
+        """Return the constants after one more step, of whose estimate the moments are given."""
+        return replace(
+            self,
+            second_moment=max(self.second_moment, second_moment),
+            largest=max(self.largest, largest),
+            iterations=self.iterations + 1,
+        )
 
     def expectation_bound(self) -> float:
         """Return the bound in expectation."""

@@ -1,0 +1,214 @@
+"""Regression and classification with a learnt kernel, whatever the method that learns it."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import Array
+from ..losses import BY_NAME, Loss, ProbabilisticLoss, Squared
+from .checks import check_parameters
+from .machine import KernelMachine
+
+REGRESSION = ("squared", "huber", "epsilon_insensitive")
+CLASSIFICATION = ("logistic", "hinge", "squared_hinge", "squared")
+
+
+class Regression(RegressorMixin, KernelMachine):  # type: ignore[misc]
+    """A kernel machine with real targets."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the kernel and the predictor.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Real targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; only their ratios matter.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        check_parameters(self)
+        loss = resolve_loss(self.loss, REGRESSION, "regressor")
+        _refuse_strings(y)
+        X, y = self._validate(X, y=y, y_numeric=True, ensure_min_samples=2)
+        weights = self._weights(X, sample_weight)
+        targets = np.asarray(y, dtype=float)[:, None]
+        # An intercept absorbs the mean; without it the arithmetic keeps more digits.
+        centre = np.average(targets[:, 0], weights=weights) if self.fit_intercept else 0.0
+        self._fit(X, targets - centre, weights, loss, centre)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Predictions.
+        """
+        return self._decision(X)[:, 0]
+
+    def _shape_outputs(self, values: Array) -> Any:
+        return values[0]
+
+
+def _has_probability(estimator: Classification) -> bool:
+    loss = resolve_loss(estimator.loss, CLASSIFICATION, "classifier")
+    if isinstance(loss, ProbabilisticLoss):
+        return True
+    raise AttributeError(
+        f"predict_proba needs a loss that determines probabilities; got loss={estimator.loss!r}. "
+        "Use loss='logistic'."
+    )
+
+
+class Classification(ClassifierMixin, KernelMachine):  # type: ignore[misc]
+    """A kernel machine with classes: two, or each of several against the rest."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the kernel and the predictor.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; only their ratios matter.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        check_parameters(self)
+        loss = resolve_loss(self.loss, CLASSIFICATION, "classifier")
+        X, y = self._validate(X, y=y, ensure_min_samples=2)
+        weights = self._weights(X, sample_weight)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        present = np.unique(codes[weights > 0])
+        if len(present) < 2:
+            raise ValueError(
+                "y must have at least two classes with positive weight; got one class, "
+                f"{self.classes_[present[0]]!r}. Check the target column or the split."
+            )
+        outputs = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        targets = np.column_stack([np.where(codes == c, 1.0, -1.0) for c in outputs])
+        self._fit(X, targets, weights, loss)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return decision values.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Positive for the second of two classes; one column for each of more classes.
+        """
+        values = self._decision(X)
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X: Any) -> Array:
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Predicted classes.
+        """
+        check_is_fitted(self)
+        values = self.decision_function(X)
+        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Predict probabilities of classes; for more than two they are normalised to add up to one.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        loss = resolve_loss(self.loss, CLASSIFICATION, "classifier")
+        assert isinstance(loss, ProbabilisticLoss)
+        positive = loss.probability(self._decision(X))
+        if len(self.classes_) == 2:
+            return np.column_stack([1 - positive[:, 0], positive[:, 0]])
+        total = positive.sum(axis=1, keepdims=True)
+        uniform = np.full_like(positive, 1 / positive.shape[1])
+        return np.where(total > 0, positive / np.where(total > 0, total, 1), uniform)
+
+    def _shape_outputs(self, values: Array) -> Any:
+        return values
+
+
+def resolve_loss(loss: Any, allowed: tuple[str, ...], kind: str) -> Loss:
+    """Turn the public ``loss`` argument into a loss, or say what is wrong with it."""
+    if isinstance(loss, str):
+        if loss not in allowed:
+            raise ValueError(
+                f"loss must be one of {', '.join(map(repr, allowed))} for a {kind}, or a loss "
+                f"object; got {loss!r}. See manykernels.losses."
+            )
+        return BY_NAME[loss]()
+    missing = [name for name in ("value", "gradient", "conjugate") if not hasattr(loss, name)]
+    if missing or not (hasattr(loss, "curvature") or hasattr(loss, "conjugate_prox")):
+        raise ValueError(
+            f"loss must be a name or have value, gradient, conjugate, and curvature or "
+            f"conjugate_prox; got {loss!r}. See manykernels.losses."
+        )
+    classes = bool(getattr(loss, "classification", False))
+    if kind == "regressor" and classes:
+        raise ValueError(
+            f"loss must be for real targets; got {loss!r}. Use MKLClassifier for classes."
+        )
+    if kind == "classifier" and not (classes or isinstance(loss, Squared)):
+        raise ValueError(f"loss must be for classes; got {loss!r}. Use loss='logistic'.")
+    return loss
+
+
+def _refuse_strings(y: Any) -> None:
+    values = np.asarray(y)
+    if values.dtype.kind in "US" or (
+        values.dtype == object and any(isinstance(value, str) for value in values.ravel())
+    ):
+        raise ValueError(
+            f"y must be numeric for regression; got strings such as {values.ravel()[0]!r}. "
+            "Use MKLClassifier for classes, or convert y with astype(float)."
+        )
