@@ -21,6 +21,9 @@ ORDER = [
     "predictor",
     "explain",
     "estimators",
+    "baselines",
+    "datasets",
+    "experiments",
 ]
 ROOT = Path(manykernels.__file__).parent
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
-from .arrays import Array
+from .arrays import Array, approximately
 from .bases import FeatureBlocks, GramStack
 
 KernelFunction = Callable[[Array, Array], Array]
@@ -305,14 +305,21 @@ def check_gram(gram: Array, name: str) -> None:
 
 def refuse_large(count: int, rows: int) -> None:
     """Raise before work starts if the Gram matrices would not fit in memory."""
-    needed = 8 * count * rows**2
+    refuse_bytes(
+        8 * count * rows**2,
+        f"kernels without features need a matrix each: {count} kernels on {rows} rows",
+        'Use fewer rows or kernels, or kernels="linear", which needs none.',
+    )
+
+
+def refuse_bytes(needed: int, what: str, remedy: str) -> None:
+    """Raise if something takes more than six tenths of the machine's memory."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, AttributeError, OSError):
         return
     if needed > 0.6 * memory:
         raise ValueError(
-            f"kernels without features need a matrix each: {count} kernels on {rows} rows take "
-            f"{needed / 2**30:.1f} GiB, of {memory / 2**30:.1f} GiB of memory. Use fewer rows or "
-            'kernels, or kernels="linear", which needs none.'
+            f"{what} would take {approximately(needed) / 2**30:.3g} GiB, of "
+            f"{memory / 2**30:.1f} GiB of memory. {remedy}"
         )

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, Index
+from .base import split_rows
+
+_BLOCK_BYTES = 64 * 2**20  # of rows of all base kernels that are worked on at a time
 
 
 class GramStack:
@@ -59,6 +62,34 @@ class GramStack:
             out *= self.grams[j]
         return out
 
+    def weighted_sum(self, indices: Sequence[Index], weights: Array) -> Array:
+        r"""Return :math:`\sum_i w_i K_i` over product kernels.
+
+        Kernels that share all but their last two factors are summed by one matrix product,
+        O(a b n m) if a and b different base kernels occur as these factors.
+        """
+        total = np.zeros(self.shape)
+        groups: dict[Index, dict[tuple[int, int], float]] = {}
+        for index, weight in zip(indices, weights.tolist(), strict=True):
+            if len(index) < 2:
+                total += weight * self.product(index)
+            else:
+                group = groups.setdefault(tuple(index[:-2]), {})
+                pair = (index[-2], index[-1])
+                group[pair] = group.get(pair, 0.0) + weight
+        for prefix, group in groups.items():
+            first, left = np.unique([j for j, _ in group], return_inverse=True)
+            second, right = np.unique([k for _, k in group], return_inverse=True)
+            table = np.zeros((len(first), len(second)))
+            table[left, right] = list(group.values())
+            for rows in split_rows(self.rows, _BLOCK_BYTES // max(1, self.count)):
+                inner = np.tensordot(table, self.grams[second, rows], axes=1)
+                part = np.einsum("jst,jst->st", inner, self.grams[first, rows])
+                for j in prefix:
+                    part *= self.grams[j, rows]
+                total[rows] += part
+        return total
+
     def start(self, alpha: Array) -> Array:
         """Return the state of the empty prefix."""
         return alpha @ alpha.T
@@ -99,12 +130,13 @@ class GramStack:
         return off, diagonal
 
     def pairs(self, state: Array, first: int, strict: bool) -> Array:
-        """Return the masses of pairs, flattened; O(r^2 n^2)."""
-        flat = self.grams.reshape(self.count, -1)
-        parts = [np.empty(0)]
-        for j in range(first, self.count):
-            parts.append(flat[j + int(strict) :] @ self.extend(state, j).ravel())
-        return np.concatenate(parts)
+        """Return the masses of pairs, flattened; O(r^2 n^2), as matrix products."""
+        count = self.count - first
+        table = np.zeros((count, count))
+        for rows in split_rows(self.rows, _BLOCK_BYTES // max(1, count)):
+            grams = self.grams[first:, rows]
+            table += (grams * state[rows]).reshape(count, -1) @ grams.reshape(count, -1).T
+        return table[np.triu_indices(count, int(strict))]
 
     def row_blocks(self, budget: int) -> list[slice]:
         """Return all rows as one block: the stack itself is larger than any of its sums."""

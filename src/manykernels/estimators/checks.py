@@ -53,6 +53,30 @@ def _solver(name: str, value: Any) -> None:
         _one_of(name, value, ("auto", "mirror-descent"))
 
 
+def _bound(name: str, value: Any, lowest: int) -> None:
+    if value is not None:
+        _integer(name, value, lowest, "Use for instance 3, or None")
+
+
+def _step(name: str, value: Any) -> None:
+    if value is not None and not callable(value):
+        raise ValueError(
+            f"step must be a step size or None; got {value!r}. Use for instance "
+            "manykernels.solvers.DecreasingStep(0.3)."
+        )
+
+
+def _norm(name: str, value: Any) -> None:
+    _integer(name, value, 1, "Use norm=1 or norm=2")
+    if value > 2:
+        raise ValueError(f"norm must be 1 or 2; got {value!r}. Use norm=2.")
+
+
+def _nonnegative(name: str, value: Any) -> None:
+    if not (_real(value) and value >= 0):
+        raise ValueError(f"{name} must be a number >= 0; got {value!r}. Use {name}=0.")
+
+
 def _verbose(name: str, value: Any) -> None:
     _integer(name, int(value) if value is True else value, 0, "Use 0, 1 or 2")
 
@@ -88,6 +112,16 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     "degree": partial(
         _integer, lowest=0, remedy="Use degree=1 for a linear model, 2 or 3 for products"
     ),
+    "total_degree": partial(_bound, lowest=0),
+    "per_variable_degree": partial(_bound, lowest=1),
+    "root_weight": partial(_positive, remedy="Use for instance root_weight=0.1"),
+    "growth": partial(_positive, remedy="Use for instance growth=4"),
+    "draws": partial(_integer, lowest=1, remedy="Use draws=50"),
+    "step": _step,
+    "constant": _flag,
+    "norm": _norm,
+    "radius": partial(_positive, remedy="Use radius=1"),
+    "centre": _nonnegative,
     "max_iter": partial(_integer, lowest=1, remedy="Use max_iter=1000"),
     "alpha": partial(_positive, remedy="Use for instance alpha=1e-3"),
     "tol": partial(_positive, remedy="Use for instance tol=1e-2"),

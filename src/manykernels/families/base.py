@@ -135,10 +135,7 @@ class KernelFamily(ABC):
         each kernel, with features made in blocks of bounded size.
         """
         if isinstance(self.bases, GramStack):
-            total = np.zeros(self.bases.shape)
-            for weight, index in zip(theta * self.weights(indices), indices, strict=True):
-                total += weight * self.bases.product(index)
-            return total
+            return self.bases.weighted_sum(indices, theta * self.weights(indices))
         total = np.zeros((self.rows, self.rows if other is None else other.rows))
         for part in self.batches(len(indices)):
             columns, owners = self.features(indices[part])

@@ -1,0 +1,208 @@
+"""Lasso over all monomials of the columns: what a practitioner does today."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import enet_path
+
+from ..arrays import Array, approximately
+from ..certificate import Certificate
+from ..dual import DualSolution
+from ..estimators.base import FamilyMachine
+from ..estimators.tasks import Regression
+from ..families import KernelFamily
+from ..kernels import refuse_bytes
+from ..objective import Problem
+from ..solvers import HISTORY, Result
+
+PATH_RATIO = 0.7
+"""Strengths on the way down to the one asked for fall by this factor; each starts from the last."""
+
+
+class MonomialLasso(Regression, FamilyMachine):
+    r"""Least squares with an l1 penalty on all monomials of up to ``degree`` columns.
+
+    .. math:: \min_{w, b} \frac{1}{2n}\sum_t (y_t - \phi(x_t)^\top w - b)^2 + \alpha\|w\|_1,
+
+    by scikit-learn's coordinate descent along a path of strengths. The monomials are written
+    out: memory O(n d) for d of them.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        Largest degree.
+    index_set : {"auto", "monomials", "interactions"}, default="auto"
+        ``"interactions"`` leaves out powers.
+    rho : sequence of float of length degree + 1, default=ones
+        Monomials of degree d are divided by ``rho[d]``.
+    alpha : float, default=1e-2
+        Strength of the penalty, as in scikit-learn's Lasso.
+    fit_intercept : bool, default=True
+        Whether to add an unpenalised constant.
+    max_iter : int, default=1000
+        Largest number of sweeps at one strength.
+    tol : float, default=1e-3
+        Duality gap to stop at, relative to the objective of no predictor.
+    standardize : {True, "scale", False}, default=True
+        How columns are standardised, before they are multiplied.
+
+    Attributes
+    ----------
+    terms_, theta_, coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
+n_iter_, history_ :
+        As for :class:`manykernels.MKLRegressor`; ``theta_`` holds the shares of the terms in
+        :math:`\|w\|_1`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manykernels.baselines import MonomialLasso
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> model = MonomialLasso().fit(X, X[:, 0] * X[:, 3])
+    >>> model.explain(top=1)["term"].tolist()
+    ['x0 * x3']
+    """
+
+    kernels = "linear"
+    loss = "squared"
+    p = 1.0
+
+    def __init__(
+        self,
+        degree: int = 2,
+        index_set: str = "auto",
+        rho: Any = None,
+        alpha: float = 1e-2,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        standardize: bool | str = True,
+    ) -> None:
+        self.degree = degree
+        self.index_set = index_set
+        self.rho = rho
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.standardize = standardize
+
+    def _solve(self, problem: Problem, family: KernelFamily) -> Result:
+        began = time.perf_counter()
+        design = Design.of(problem, family)
+        strengths = design.strengths_down_to(problem.strength)
+        coefficients = design.path(strengths, self.tol, self.max_iter)[-1]
+        risk, gap = design.judge(coefficients, problem.strength)
+        if gap > self.tol * risk:  # scikit-learn's tolerance is relative to no predictor at all
+            tol = self.tol * risk / design.judge(np.zeros_like(coefficients), problem.strength)[0]
+            coefficients = design.path(strengths[-1:], tol, self.max_iter, coefficients)[-1]
+            risk, gap = design.judge(coefficients, problem.strength)
+        live = np.flatnonzero(coefficients)
+        w = coefficients[live]
+        theta = np.abs(w) / np.abs(w).sum()
+        fitted = design.values(coefficients)
+        intercept = problem.weights @ (problem.y - fitted) if problem.intercept else np.zeros(1)
+        fitted = fitted + intercept
+        alpha = problem.dual_point(fitted - problem.y)
+        solution = DualSolution(alpha, (w / np.sqrt(theta))[:, None], True, intercept, fitted, risk)
+        certificate = Certificate(gap, gap / risk if risk > 0 else 0.0, "exact")
+        seconds = time.perf_counter() - began
+        record = (0, seconds, risk, certificate.relative, len(live))
+        history = {key: [float(value)] for key, value in zip(HISTORY, record, strict=True)}
+        indices = family.indices()
+        converged = certificate.relative <= self.tol
+        return Result(
+            [indices[i] for i in live],
+            theta,
+            False,
+            solution,
+            certificate,
+            1,
+            converged,
+            history=history,
+        )
+
+
+@dataclass(frozen=True)
+class Design:
+    """The monomials written out, and the target.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n, d)
+        All monomials.
+    scaled : ndarray of shape (n, d)
+        The same, centred if there is an intercept, rows times the root of n times their weight.
+    target : ndarray of shape (n,)
+        The target, treated likewise.
+    """
+
+    columns: Array
+    scaled: Array
+    target: Array
+
+    @classmethod
+    def of(cls, problem: Problem, family: KernelFamily) -> Design:
+        """Write the monomials out, or refuse to if they do not fit in memory."""
+        count = approximately(family.distinct)
+        refuse_bytes(
+            int(2 * 8 * family.rows * family.distinct),
+            f"the table of {count:.3g} monomials on {family.rows} rows, twice,",
+            "Use a smaller degree or fewer columns, or MKLRegressor, which never writes it.",
+        )
+        columns, _ = family.features(family.indices())
+        rows = np.sqrt(len(columns) * problem.weights)
+        centre = problem.weights @ columns if problem.intercept else np.zeros(columns.shape[1])
+        level = float(problem.weights @ problem.y[:, 0]) if problem.intercept else 0.0
+        scaled = np.asfortranarray((columns - centre) * rows[:, None])
+        return cls(columns, scaled, (problem.y[:, 0] - level) * rows)
+
+    def strengths_down_to(self, strength: float) -> list[float]:
+        """Return a path of strengths from the largest that matters down to one."""
+        highest = float(np.abs(self.scaled.T @ self.target).max()) / len(self.target)
+        steps = int(np.log(max(highest / strength, 1.0)) / -np.log(PATH_RATIO))
+        return [strength * PATH_RATIO**-k for k in range(steps, -1, -1)]
+
+    def path(
+        self, strengths: list[float], tol: float, max_iter: int, start: Array | None = None
+    ) -> Array:
+        """Return the coefficients of falling strengths, of shape (number of strengths, d)."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is judged at the end
+            _, coefficients, _ = enet_path(
+                self.scaled,
+                self.target,
+                l1_ratio=1.0,
+                alphas=np.array(strengths),
+                coef_init=start,
+                tol=tol,
+                max_iter=max_iter,
+                copy_X=False,
+                check_input=False,
+            )
+        return np.asarray(coefficients.T)
+
+    def values(self, coefficients: Array) -> Array:
+        """Return predictions without the constant, of shape (n, 1)."""
+        live = np.flatnonzero(coefficients)
+        return self.columns[:, live] @ coefficients[live, None]
+
+    def judge(self, coefficients: Array, strength: float) -> tuple[float, float]:
+        r"""Return the objective and the duality gap.
+
+        The dual point is the residual, scaled down until :math:`|\phi_i^\top r| \le n\alpha`.
+        """
+        n = len(self.target)
+        live = np.flatnonzero(coefficients)
+        residual = self.target - self.scaled[:, live] @ coefficients[live]
+        risk = residual @ residual / (2 * n) + strength * np.abs(coefficients).sum()
+        steepest = np.abs(self.scaled.T @ residual).max() / n
+        point = residual * min(1.0, strength / steepest) if steepest > 0 else residual
+        dual = (self.target @ point - point @ point / 2) / n
+        return float(risk), float(max(risk - dual, 0.0))

@@ -1,0 +1,118 @@
+"""Tables and figures as files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DOTS_PER_INCH = 120
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write a CSV file, floats with six significant digits, without the index."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    frame.to_csv(path, index=False, float_format="%.6g", lineterminator="\n", encoding="utf-8")
+
+
+def markdown_table(frame: pd.DataFrame, digits: int = 3) -> str:
+    """GitHub table of a frame, without the index.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns of numbers are aligned to the right.
+    digits : int
+        Significant digits of floats; integers are whole. A missing value is ``-``.
+
+    Returns
+    -------
+    text : str
+        One line for each row, after the two of the head, with a newline at the end.
+    """
+    numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
+    lines = [
+        [_cell(name, digits) for name in frame.columns],
+        ["---:" if right else "---" for right in numeric],
+        *([_cell(value, digits) for value in row] for row in frame.itertuples(index=False)),
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def mean_and_error(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFrame:
+    r"""Mean of a column in each group, with its standard error :math:`s / \sqrt{n}`.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Tidy table.
+    by : str or sequence of str
+        Columns whose values make the groups.
+    value : str
+        Column to average; missing values are left out and not counted.
+
+    Returns
+    -------
+    summary : DataFrame
+        The columns of ``by``, then mean, error (NaN when the count is 1) and count; the groups
+        are in the order of their first row.
+    """
+    names = [by] if isinstance(by, str) else list(by)
+    grouped = frame.groupby(names, sort=False, dropna=False, observed=True)[value]
+    summary = grouped.agg(["mean", "std", "count"])
+    # A count of 0 gives NaN, not a division by zero.
+    error = summary["std"] / np.sqrt(summary["count"].clip(lower=1))
+    return summary.assign(error=error)[["mean", "error", "count"]].reset_index()
+
+
+def new_figure(
+    rows: int, columns: int, width: float, height: float
+) -> tuple[Figure, np.ndarray[Any, np.dtype[np.object_]]]:
+    """Figure of ``width`` by ``height`` inches with axes, outside pyplot's global state.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        For :func:`save_figure`.
+    axes : ndarray of shape (rows, columns)
+        Its axes.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def save_figure(figure: Figure, folder: Path, name: str) -> None:
+    """Write ``name.png`` and ``name.svg``, the same bytes for the same figure, and clear it."""
+    import matplotlib as mpl
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with mpl.rc_context({"svg.hashsalt": "manykernels"}):
+        figure.savefig(folder / f"{name}.png", dpi=DOTS_PER_INCH)
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+    figure.clear()
+
+
+def _cell(value: Any, digits: int) -> str:
+    if pd.isna(value):
+        return "-"
+    text = _rounded(float(value), digits) if isinstance(value, float | np.floating) else str(value)
+    return text.replace("|", r"\|").replace("\n", " ")
+
+
+def _rounded(value: float, digits: int) -> str:
+    """Format with trailing zeros, and an exponent only far from 1, unlike the format ``g``."""
+    scientific = f"{value:.{digits - 1}e}"
+    if value == 0 or not np.isfinite(value):
+        return f"{value:g}"
+    exponent = int(scientific.split("e")[1])
+    if not -5 < exponent < 6:
+        return scientific
+    return f"{float(scientific):.{max(digits - 1 - exponent, 0)}f}"
