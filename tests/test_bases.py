@@ -103,3 +103,34 @@ def test_gram_stack_of_new_rows_keeps_its_shape(rng):
     stack = GramStack(rng.normal(size=(2, 3, 5)))
     assert stack.shape == (3, 5)
     np.testing.assert_allclose(stack.product((0, 1)), stack.grams[0] * stack.grams[1])
+
+
+@pytest.mark.parametrize("budget", [None, 1, 400], ids=["whole", "rows", "blocks"])
+def test_weighted_sums_of_gram_products(budget, rng, monkeypatch):
+    """Of any indices, sorted or not, repeated or not, also between different rows."""
+    if budget is not None:
+        monkeypatch.setattr("manykernels.bases.grams._BLOCK_BYTES", budget)
+    indices = [(), (3,), (0, 0), (0, 1), (1, 0), (2, 3), (0, 1, 2), (0, 0, 0), (3, 1, 0), (0, 1)]
+    indices += [(1, 1, 2, 3), (0, 3, 3), (1, 1, 0, 0), (), (2,)]
+    for shape in ((7, 7), (5, 9)):
+        stack = GramStack(rng.normal(size=(4, *shape)))
+        weights = rng.normal(size=len(indices))
+        expected = sum(
+            weight * product_gram(stack.grams, index)
+            for index, weight in zip(indices, weights, strict=True)
+        )
+        np.testing.assert_allclose(stack.weighted_sum(indices, weights), expected, atol=1e-10)
+        np.testing.assert_array_equal(stack.weighted_sum([], np.zeros(0)), np.zeros(shape))
+
+
+@pytest.mark.parametrize("budget", [None, 1, 400], ids=["whole", "rows", "blocks"])
+def test_pairs_of_gram_kernels_in_row_blocks(budget, rng, monkeypatch):
+    if budget is not None:
+        monkeypatch.setattr("manykernels.bases.grams._BLOCK_BYTES", budget)
+    bases = make_bases("gram", rng)
+    state = prefix(bases, rng.normal(size=(12, 2)), (1,))
+    table = np.einsum("st,ist,jst->ij", state, bases.grams, bases.grams)
+    for first in range(4):
+        for strict in (False, True):
+            flat = [table[i, j] for i in range(first, 4) for j in range(i + strict, 4)]
+            np.testing.assert_allclose(bases.pairs(state, first, strict), flat, atol=1e-12)

@@ -24,6 +24,7 @@ ORDER = [
     "baselines",
     "datasets",
     "experiments",
+    "cli",
 ]
 ROOT = Path(manykernels.__file__).parent
 

@@ -1,12 +1,17 @@
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from checks import make_bases, random_problem
+from manykernels.certificate import Certificate
+from manykernels.dual import FeatureSystem, solve
 from manykernels.families import ProductFamily
 from manykernels.losses import Squared
 from manykernels.solvers import HISTORY, MirrorDescent, run, solve_closed
+from manykernels.solvers.iterate import system_of
 
 
 @pytest.fixture
@@ -130,3 +135,57 @@ def test_closed_form_of_a_family_too_large_to_list(rng):
     result = solve_closed(problem, family, rng)
     assert 0 < len(result.indices) <= 1000
     assert result.closed
+
+
+class Scripted:
+    """A solver whose states are given: three of falling gap, then no more."""
+
+    def __init__(self, problem, family, final):
+        self.final = final
+        indices, theta = family.indices(), np.full(family.distinct, family.distinct**-0.5)
+        system = FeatureSystem(family.features(indices)[0] * np.sqrt(theta))
+        self.solution = replace(solve(problem, system), objective=123.0)
+        self.weights = indices, theta
+
+    def iterate(self, problem, family, rng):
+        for k in (1, 2, 3):
+            yield SimpleNamespace(
+                k=k,
+                solution=self.solution,
+                certificate=Certificate(10.0**-k, 10.0**-k, "exact"),
+                active=k,
+                weights=self.weights,
+                final=self.final,
+                constants=None,
+            )
+
+
+def test_a_final_state_is_taken_as_it_is(setting, rng):
+    solver = Scripted(*setting, final=True)
+    result = run(solver, *setting, rng, 100, 0.02)
+    assert result.solution is solver.solution
+    assert result.n_iter == 1
+    assert result.converged
+    assert result.certificate.relative == 0.01
+    assert result.history["gap"] == [0.1, 0.01]
+    assert result.history["active"] == [1, 2]
+    assert result.constants is None
+    assert result.indices == solver.weights[0]
+
+
+def test_a_state_that_is_not_final_is_judged_anew(setting, rng):
+    solver = Scripted(*setting, final=False)
+    result = run(solver, *setting, rng, 100, 0.02)
+    truth = solve(setting[0], system_of(setting[1], *solver.weights))
+    assert result.solution.objective == pytest.approx(truth.objective)
+    # The uniform weights are not optimal: the claimed gap is not confirmed, and the run goes on.
+    assert result.n_iter == 2
+    assert not result.converged
+    assert result.certificate.relative > 0.02
+
+
+def test_a_solver_that_ends_by_itself(setting, rng):
+    result = run(Scripted(*setting, final=True), *setting, rng, 100, 1e-9)
+    assert result.n_iter == 2
+    assert not result.converged
+    assert result.certificate.relative == 1e-3

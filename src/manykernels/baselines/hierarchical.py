@@ -228,7 +228,8 @@ class ActiveSet:
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator
     ) -> Iterator[Round]:
         """Yield the state before each growth of the active set."""
-        assert isinstance(family, WeightedFamily) and isinstance(family.family, ProductFamily)
+        assert isinstance(family, WeightedFamily)
+        assert isinstance(family.family, ProductFamily)
         listed = self.grid.degree is not None
         sums_below: ListedSums | ProductSums = (
             ListedSums(self.grid, family.family) if listed else ProductSums(self.grid, family.bases)

@@ -163,10 +163,13 @@ class Design:
         scaled = np.asfortranarray((columns - centre) * rows[:, None])
         return cls(columns, scaled, (problem.y[:, 0] - level) * rows)
 
+    def largest_strength(self) -> float:
+        """Return the least strength that leaves no term."""
+        return float(np.abs(self.scaled.T @ self.target).max()) / len(self.target)
+
     def strengths_down_to(self, strength: float) -> list[float]:
         """Return a path of strengths from the largest that matters down to one."""
-        highest = float(np.abs(self.scaled.T @ self.target).max()) / len(self.target)
-        steps = int(np.log(max(highest / strength, 1.0)) / -np.log(PATH_RATIO))
+        steps = int(np.log(max(self.largest_strength() / strength, 1.0)) / -np.log(PATH_RATIO))
         return [strength * PATH_RATIO**-k for k in range(steps, -1, -1)]
 
     def path(

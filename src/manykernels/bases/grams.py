@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Array, Index
 from .base import split_rows
 
-_BLOCK_BYTES = 64 * 2**20  # of rows of all base kernels that are worked on at a time
+_BLOCK_BYTES = 2**20  # of rows of base kernels worked on at a time: they stay in the cache
 
 
 class GramStack:
@@ -82,13 +82,21 @@ class GramStack:
             second, right = np.unique([k for _, k in group], return_inverse=True)
             table = np.zeros((len(first), len(second)))
             table[left, right] = list(group.values())
-            for rows in split_rows(self.rows, _BLOCK_BYTES // max(1, self.count)):
-                inner = np.tensordot(table, self.grams[second, rows], axes=1)
-                part = np.einsum("jst,jst->st", inner, self.grams[first, rows])
+            left_grams, right_grams = self._some(first), self._some(second)
+            for rows in split_rows(self.rows, _BLOCK_BYTES // len(first)):
+                inner = np.tensordot(table, right_grams[:, rows], axes=1)
+                inner *= left_grams[:, rows]
+                part = inner.sum(axis=0)
                 for j in prefix:
                     part *= self.grams[j, rows]
                 total[rows] += part
         return total
+
+    def _some(self, numbers: Array) -> Array:
+        """Return some of the matrices, without a copy if they are neighbours."""
+        if numbers[-1] - numbers[0] == len(numbers) - 1:
+            return self.grams[numbers[0] : numbers[-1] + 1]
+        return self.grams[numbers]
 
     def start(self, alpha: Array) -> Array:
         """Return the state of the empty prefix."""

@@ -1,1 +1,1 @@
-"""The experiments of the paper: runs, tables and figures."""
+"""The paper's three experiments, with figures, tables and pages."""

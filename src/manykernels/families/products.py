@@ -106,7 +106,8 @@ class ProductFamily(KernelFamily):
             width = self.bases.features.shape[1]
             pairs = 50 * self.rows * width**2 if self.degree > 2 else 0
             return float(contractions) * width + pairs
-        return float(contractions + 50 * self.rows**2) * self.bases.count
+        # Entrywise products of matrices run at a fifth of the speed of matrix products.
+        return 5 * float(contractions + 50 * self.rows**2) * self.bases.count
 
     def at(self, alpha: Array) -> ProductField:
         """Return the gradient over the family at a dual point of shape (n, c)."""

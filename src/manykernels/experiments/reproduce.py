@@ -1,0 +1,65 @@
+"""Run an experiment and write its table, figure and page."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+from . import convergence, real, synthetic
+from .runner import complete
+
+
+def reproduce(
+    name: str,
+    out: Path,
+    runs: int,
+    seconds: float,
+    quick: bool,
+    data_dir: Path | None,
+    progress: bool = True,
+) -> Path:
+    """Reproduce one experiment.
+
+    Parameters
+    ----------
+    name : {"convergence", "synthetic", "real"}
+        The experiment.
+    out : Path
+        Folder for the results; finished runs are kept in its folder ``runs``.
+    runs : int
+        Number of random splits or polynomials; 1 if ``quick``.
+    seconds : float
+        Time of each run of the convergence experiment; 1 if ``quick``.
+    quick : bool
+        Whether to run a smoke version.
+    data_dir : Path or None
+        Where the data sets are; see :func:`manykernels.datasets.load_paper`.
+    progress : bool
+        Whether to show progress.
+
+    Returns
+    -------
+    Path
+        The page, in Markdown.
+    """
+    if find_spec("matplotlib") is None:
+        raise ModuleNotFoundError(
+            "Figures need matplotlib, which is not installed. "
+            "Install it with: pip install 'manykernels[plot]'"
+        )
+    runs, seconds = (1, 1.0) if quick else (runs, seconds)
+    cache = out / "runs"
+    command = f"manykernels reproduce {name}" + (" --quick" if quick else f" --runs {runs}")
+    if name == "convergence":
+        command += "" if quick else f" --seconds {seconds:g}"
+        frame = convergence.execute(runs, seconds, quick, data_dir, cache, progress)
+        text = convergence.report(frame, out, command)
+    else:
+        module = synthetic if name == "synthetic" else real
+        work = partial(module.compute, data_dir=data_dir)
+        frame = complete(module.plan(runs, quick), work, cache, progress)
+        text = module.report(frame, out, command)
+    page = out / f"{name}.md"
+    page.write_text(text, encoding="utf-8")
+    return page

@@ -1,0 +1,144 @@
+"""Choice of the strength on validation rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ..arrays import Array
+from ..baselines.monomial_lasso import Design
+from ..bases import FeatureBlocks
+from ..families import ProductFamily
+from ..losses import Squared
+from ..objective import Problem
+from .methods import Method
+
+WIDEST = 8
+"""Strengths are looked for from 10^-WIDEST to 10^WIDEST, in the scale of a sum of losses."""
+
+PATH = tuple(10.0 ** (-k / 8) for k in range(33))
+"""Lasso's strengths, relative to the largest that matters."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Training, validation and test rows, standardised with the statistics of the first."""
+
+    X: Array
+    y: Array
+    train: slice
+    validation: slice
+    test: slice
+
+    def mse(self, model: Any, part: slice) -> float:
+        """Return the mean squared error of a fitted model."""
+        return float(np.mean((model.predict(self.X[part]) - self.y[part]) ** 2))
+
+    def misclassified(self, model: Any, part: slice) -> float:
+        """Return the share of rows on the wrong side; for standardised targets of -1 and +1."""
+        middle = (self.y[part].max() + self.y[part].min()) / 2
+        return float(np.mean((model.predict(self.X[part]) > middle) != (self.y[part] > middle)))
+
+
+def split(X: Array, y: Array, sizes: Sequence[int], seed: int | None, centre: bool = True) -> Parts:
+    """Cut rows into three parts, in an order given by a seed or as they are, and standardise."""
+    order = np.arange(len(y)) if seed is None else np.random.RandomState(seed).permutation(len(y))
+    X, y = X[order], y[order]
+    first, second, third = np.cumsum(sizes).tolist()
+    scale = X[:first].std(axis=0)
+    level = X[:first].mean(axis=0) if centre else 0.0
+    X = (X - level) / np.where(scale > 0, scale, 1.0)
+    y = (y - y[:first].mean()) / y[:first].std()
+    return Parts(X, y, slice(0, first), slice(first, second), slice(second, third))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A model and how good it is.
+
+    Attributes
+    ----------
+    ridge : float
+        Strength in the scale of a sum of losses (of a mean of losses for a path of its own).
+    model : estimator
+        The fitted model.
+    validation : float
+        Mean squared error on validation rows.
+    seconds : float
+        Training time.
+    """
+
+    ridge: float
+    model: Any
+    validation: float
+    seconds: float
+
+
+class Tuner:
+    """Fits a method at strengths that are asked for, each once."""
+
+    def __init__(self, method: Method, parts: Parts) -> None:
+        self.method, self.parts = method, parts
+        self.fits: dict[float, Fit] = {}
+
+    def fit(self, alpha: float, ridge: float) -> Fit:
+        """Fit at one strength."""
+        X, y = self.parts.X[self.parts.train], self.parts.y[self.parts.train]
+        began = perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # limits are part of the settings
+            model = self.method.make(alpha, X.shape[1]).fit(X, y)
+        seconds = perf_counter() - began
+        return Fit(ridge, model, self.parts.mse(model, self.parts.validation), seconds)
+
+    def best(self, exponents: Sequence[int]) -> Fit:
+        """Return the fit of least validation error over powers of ten, in the sum scale."""
+        rows = self.parts.train.stop
+        for k in exponents:
+            if k not in self.fits:
+                self.fits[k] = self.fit(10.0**k / rows, 10.0**k)
+        return min((self.fits[k] for k in exponents), key=lambda fit: fit.validation)
+
+    def best_wide(self, exponents: Sequence[int]) -> Fit:
+        """Return the same over a grid that grows as long as its best value is at its edge."""
+        grid = sorted(exponents)
+        while True:
+            chosen = round(np.log10(self.best(grid).ridge))
+            if chosen == grid[-1] and chosen < WIDEST:
+                grid = [*grid, chosen + 1]
+            elif chosen == grid[0] and chosen > -WIDEST:
+                grid = [chosen - 1, *grid]
+            else:
+                return self.best(grid)
+
+
+def best_lasso(method: Method, parts: Parts) -> Fit:
+    """Choose Lasso's strength along a path of its own, then fit at the one chosen."""
+    X, y = parts.X[parts.train], parts.y[parts.train]
+    example = method.make(1.0, X.shape[1])
+    family = ProductFamily(FeatureBlocks(X), example.degree)
+    weights = np.full(len(y), 1 / len(y))
+    design = Design.of(Problem(y[:, None], weights, Squared(), 1.0, 1.0, True), family)
+    strengths = [design.largest_strength() * share for share in PATH]
+    paths = design.path(strengths, example.tol, example.max_iter)
+    indices = family.indices()
+    there = family.on(FeatureBlocks(parts.X[parts.validation]))
+    errors = []
+    for w in paths:
+        live = np.flatnonzero(w)
+        level = float(np.mean(y - design.columns[:, live] @ w[live]))
+        columns, _ = there.features([indices[i] for i in live.tolist()])
+        errors.append(np.mean((columns @ w[live] + level - parts.y[parts.validation]) ** 2))
+    alpha = strengths[int(np.argmin(errors))]
+    return Tuner(method, parts).fit(alpha, alpha)
+
+
+def choose(method: Method, parts: Parts, exponents: Sequence[int]) -> Fit:
+    """Tune a method over powers of ten, or over a path of its own."""
+    return best_lasso(method, parts) if method.own_path else Tuner(method, parts).best(exponents)
