@@ -167,9 +167,7 @@ def test_sources_are_the_minimal_nodes_outside(r, q, degree, rng):
     for _ in range(10):
         hull = random_hull(nodes, r, rng)
         outside = [v for v in nodes if v not in hull]
-        minimal = [
-            v for v in outside if not any(u != v and is_ancestor(u, v, r) for u in outside)
-        ]
+        minimal = [v for v in outside if not any(u != v and is_ancestor(u, v, r) for u in outside)]
         assert grid.sources(hull) == sorted(minimal)
 
 
@@ -356,9 +354,6 @@ def test_updates_of_the_weights_never_raise_the_objective(name, rng, monkeypatch
         assert masses @ (1 / (order.T @ (1 / eta))) <= norm * (1 + 1e-9)
 
 
-# KNOWN BUG, FAILS (see the report): when REDUCED_ITERATIONS runs out, ``Reduced.improve`` has
-# already moved the weights past the solution it returns, so a round's weights do not belong to its
-# solution, and the estimator predicts something else than what its objective and gap are about.
 @pytest.mark.parametrize("name", ["degree 2", "anova"])
 def test_weights_belong_to_the_solution_when_updates_run_out(name, rng, monkeypatch):
     monkeypatch.setattr(hierarchical, "REDUCED_ITERATIONS", 3)
@@ -569,6 +564,23 @@ def test_a_grid_too_large_to_list_is_refused_at_once(rng):
     with pytest.raises(ValueError, match=r"4\.51e\+09 nodes .* GiB.*Use a smaller total_degree"):
         HierarchicalKernelLearning(total_degree=3).fit(X, X[:, 0])
     assert time.perf_counter() - began < 2.0
+
+
+@pytest.mark.parametrize(
+    ("r", "parameters", "size"),
+    [(2, {"total_degree": 30}, 496), (12, {"total_degree": 12, "per_variable_degree": 1}, 2**12)],
+    ids=["few variables", "subsets"],
+)
+def test_a_small_grid_of_high_degree_is_not_refused(r, parameters, size, rng):
+    X = rng.uniform(-1, 1, size=(30, r))
+    model = HierarchicalKernelLearning(standardize=False, alpha=0.1, **parameters)
+    assert model.fit(X, X[:, 0] * X[:, 1]).n_kernels_ == size
+
+
+def test_progress_counts_the_nodes_of_the_grid(rng, capsys):
+    X, y = regression(rng)
+    HierarchicalKernelLearning(total_degree=None, per_variable_degree=2, verbose=2).fit(X, y)
+    assert "of 81 kernels" in capsys.readouterr().out
 
 
 def test_limits_warn(rng):

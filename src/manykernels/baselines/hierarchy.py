@@ -13,7 +13,7 @@ from scipy import sparse
 
 from ..arrays import Array, Index
 from ..bases import BaseKernels, FeatureBlocks, GramStack
-from ..families import ProductFamily, WeightedFamily
+from ..families import Interactions, Monomials, ProductFamily, WeightedFamily
 
 _BATCH_BYTES = 256 * 2**20  # of products of n x n matrices worked on at a time
 
@@ -55,13 +55,29 @@ class Grid:
     @property
     def size(self) -> int:
         """Exact number of nodes."""
-        ways = [1] + [0] * self.depth
+        if self.degree is None:
+            return (self.power + 1) ** self.count
+        return self._total([1] * (self.power + 1))
+
+    @property
+    def pairs(self) -> int:
+        """Exact number of pairs of a node and one of its ancestors, itself included."""
+        return self._total(list(range(1, self.power + 2)))
+
+    def _total(self, ways: list[int]) -> int:
+        """Add up over all nodes the products over base kernels of ``ways[power]``."""
+        sums = [1] + [0] * self.depth
         for _ in range(self.count):
-            ways = [
-                sum(ways[d - k] for k in range(min(self.power, d) + 1))
+            sums = [
+                sum(ways[k] * sums[d - k] for k in range(min(self.power, d) + 1))
                 for d in range(self.depth + 1)
             ]
-        return sum(ways)
+        return sum(sums)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the total degree excludes any node."""
+        return self.depth < self.count * self.power
 
     def prices(self, nodes: Sequence[Index]) -> Array:
         """Return :math:`d_v`."""
@@ -73,7 +89,8 @@ class Grid:
 
     def family(self, bases: FeatureBlocks | GramStack, names: Sequence[str]) -> WeightedFamily:
         """Return the kernels of the nodes."""
-        return WeightedFamily(ProductFamily(bases, self.depth, names=names), self.weight)
+        kind = Interactions() if self.power == 1 else Monomials()
+        return WeightedFamily(ProductFamily(bases, self.depth, kind, names=names), self.weight)
 
     def sources(self, hull: set[Index]) -> list[Index]:
         """Return the nodes outside an ancestor-closed set all of whose parents are inside."""
@@ -169,9 +186,14 @@ class ProductSums:
 
     def __call__(self, alpha: Array, nodes: Sequence[Index]) -> Array:
         """Return the sums of some nodes other than the root."""
+        size = max(1, _BATCH_BYTES // (8 * self.bases.rows**2))
+        parts = [nodes[start : start + size] for start in range(0, len(nodes), size)]
+        return np.concatenate([np.zeros(0), *(self._batch(alpha, part) for part in parts)])
+
+    def _batch(self, alpha: Array, nodes: Sequence[Index]) -> Array:
         powers = np.array([[v.count(j) for j in range(self.grid.count)] for v in nodes])
         out = np.zeros(len(nodes))
-        for rows in self.bases.row_blocks(_BATCH_BYTES // max(1, len(nodes))):
+        for rows in self.bases.row_blocks(_BATCH_BYTES // len(nodes)):
             outer = alpha[rows] @ alpha.T
             products = np.repeat(outer[None], len(nodes), axis=0)
             cross = self.bases.cross_rows(rows)

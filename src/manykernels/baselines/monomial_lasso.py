@@ -99,8 +99,11 @@ n_iter_, history_ :
         strengths = design.strengths_down_to(problem.strength)
         coefficients = design.path(strengths, self.tol, self.max_iter)[-1]
         risk, gap = design.judge(coefficients, problem.strength)
-        if gap > self.tol * risk:  # scikit-learn's tolerance is relative to no predictor at all
+        if gap > self.tol * risk:
+            # scikit-learn's tolerance is relative to the target's square, twice the objective of
+            # no predictor; another half, for the objective has still to fall.
             tol = self.tol * risk / design.judge(np.zeros_like(coefficients), problem.strength)[0]
+            tol /= 4
             coefficients = design.path(strengths[-1:], tol, self.max_iter, coefficients)[-1]
             risk, gap = design.judge(coefficients, problem.strength)
         live = np.flatnonzero(coefficients)

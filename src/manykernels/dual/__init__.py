@@ -11,9 +11,9 @@ from ..losses import NonsmoothLoss, SmoothLoss, Squared
 from ..objective import Problem
 from .libsvm import solvable, solve_libsvm
 from .newton import Point, newton, proximal_newton, squared_norm
-from .systems import FeatureSystem, GramSystem, System
+from .systems import Columns, FeatureSystem, GramSystem, System
 
-__all__ = ["DualSolution", "FeatureSystem", "GramSystem", "System", "solve"]
+__all__ = ["Columns", "DualSolution", "FeatureSystem", "GramSystem", "System", "solve"]
 
 
 @dataclass(frozen=True)

@@ -59,11 +59,15 @@ class FamilyMachine(KernelMachine):
     def _solve(self, problem: Problem, family: KernelFamily) -> Result:
         """Find the weights and the predictor."""
 
+    def _count(self, family: KernelFamily) -> int:
+        """Return the number of kernels to choose from."""
+        return family.size
+
     def _run(
         self, solver: Solver, problem: Problem, family: KernelFamily, rng: np.random.Generator
     ) -> Result:
         """Run a solver within the limits of the estimator, writing progress if it is verbose."""
-        progress = Progress(self.verbose, family.size, self.max_iter, self.max_time)
+        progress = Progress(self.verbose, self._count(family), self.max_iter, self.max_time)
         return run(solver, problem, family, rng, self.max_iter, self.tol, self.max_time, progress)
 
     def _judge(self, result: Result) -> None:
@@ -98,7 +102,7 @@ class FamilyMachine(KernelMachine):
         self.objective_ = result.solution.objective
         self.gap_ = result.certificate.relative
         self.gap_kind_ = result.certificate.kind
-        self.n_kernels_ = family.size
+        self.n_kernels_ = self._count(family)
         self.n_iter_ = result.n_iter
         self.history_ = {key: np.array(values) for key, values in result.history.items()}
         if predictor.coefficients is not None:

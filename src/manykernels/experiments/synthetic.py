@@ -15,6 +15,7 @@ from ..certificate import Certificate
 from ..datasets import make_sparse_polynomial
 from ..dual import DualSolution
 from ..families import Monomials, ProductFamily
+from ..families.index_sets import multinomial
 from ..predictor import Predictor, make_predictor
 from ..solvers import Result
 from .methods import Method, combination, hierarchical, lasso, lp_norm, ours
@@ -105,7 +106,7 @@ def expanded(function: Expansion) -> Predictor:
     family = ProductFamily(power.bases, power.degree, Monomials())
     weights: list[Array] = []
     for degree, table in enumerate(family.tables):
-        orders = family.multiplicities([tuple(row) for row in table.tolist()])
+        orders = multinomial(table)
         rest = power.degree - degree
         ways = factorial(power.degree) / (factorial(degree) * factorial(rest))
         constant = ways * power.constant**rest
