@@ -53,7 +53,7 @@ def test_offline_is_a_message(tmp_path, monkeypatch):
         raise URLError("no network")
 
     monkeypatch.delenv("MANYKERNELS_DATA", raising=False)
-    monkeypatch.setattr("manykernels.datasets.fetch_openml", refuse)
+    monkeypatch.setattr("manykernels.datasets.openml.fetch_openml", refuse)
     done = invoke("reproduce", "real", "--out", str(tmp_path))
     assert done.exit_code == 1
     assert "MANYKERNELS_DATA" in done.output

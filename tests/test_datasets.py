@@ -12,7 +12,6 @@ import pytest
 from scipy.stats import chisquare
 from sklearn.utils import Bunch
 
-from manykernels import datasets
 from manykernels.datasets import load_paper, make_sparse_polynomial
 
 DATA = os.environ.get("MANYKERNELS_DATA")
@@ -89,7 +88,7 @@ def _no_network(monkeypatch):
     def fetch(**_):
         pytest.fail("OpenML was asked")
 
-    monkeypatch.setattr(datasets, "fetch_openml", fetch)
+    monkeypatch.setattr("manykernels.datasets.openml.fetch_openml", fetch)
 
 
 def local(name):
@@ -118,7 +117,7 @@ def serve(monkeypatch, expected_id, data, target):
         assert (data_id, as_frame) == (expected_id, True)
         return Bunch(data=data, target=target)
 
-    monkeypatch.setattr(datasets, "fetch_openml", fetch)
+    monkeypatch.setattr("manykernels.datasets.openml.fetch_openml", fetch)
 
 
 @pytest.mark.parametrize("name", FACTS)
@@ -346,7 +345,7 @@ def test_offline_says_what_to_do(monkeypatch, trouble):
     def fetch(**_):
         raise trouble
 
-    monkeypatch.setattr(datasets, "fetch_openml", fetch)
+    monkeypatch.setattr("manykernels.datasets.openml.fetch_openml", fetch)
     with pytest.raises(OSError, match="german must be downloaded once") as error:
         load_paper("german")
     assert error.value.__cause__ is trouble

@@ -14,9 +14,9 @@ from checks import base_grams, interaction, make_bases, paper_data, product_gram
 from manykernels.baselines import (
     HierarchicalKernelLearning,
     HierarchicalKernelLearningClassifier,
-    hierarchical,
+    active_set,
 )
-from manykernels.baselines.hierarchical import ActiveSet, Reduced
+from manykernels.baselines.active_set import ActiveSet, Reduced
 from manykernels.baselines.hierarchy import Grid, ListedSums, ProductSums, ancestry, parents
 from manykernels.losses import Logistic, Squared
 from manykernels.objective import Problem
@@ -276,7 +276,7 @@ def test_objective_with_other_prices(root_weight, growth, rng):
 @small
 @both_losses
 def test_gap_is_valid_in_every_round(name, loss, rng, monkeypatch):
-    monkeypatch.setattr(hierarchical, "ENTRANTS", 2)  # more rounds
+    monkeypatch.setattr(active_set, "ENTRANTS", 2)  # more rounds
     grid, bases, problem = small_case(name, loss, 3e-3, bool(rng.integers(2)), rng)
     optimum = conic_optimum(problem, bases, grid)
     tol, last, seen = 1e-4, np.inf, 0
@@ -326,7 +326,7 @@ def test_updates_of_the_weights_never_raise_the_objective(name, rng, monkeypatch
     reduced = Reduced(grid, family_of(grid, bases))
     nodes = sorted(all_nodes(grid.count, grid.power, grid.degree), key=len)
     reduced.enter(nodes[1:])
-    values, plain = [], hierarchical.solve
+    values, plain = [], active_set.solve
 
     def recorded(problem, system, start, tol):
         solution = plain(problem, system, start, tol)
@@ -337,7 +337,7 @@ def test_updates_of_the_weights_never_raise_the_objective(name, rng, monkeypatch
         values.append(solution.objective)
         return solution
 
-    monkeypatch.setattr(hierarchical, "solve", recorded)
+    monkeypatch.setattr(active_set, "solve", recorded)
     solution, norm = reduced.improve(problem, 1e-6, None)
     values.append(solution.objective)
     assert len(values) > 5
@@ -356,7 +356,7 @@ def test_updates_of_the_weights_never_raise_the_objective(name, rng, monkeypatch
 
 @pytest.mark.parametrize("name", ["degree 2", "anova"])
 def test_weights_belong_to_the_solution_when_updates_run_out(name, rng, monkeypatch):
-    monkeypatch.setattr(hierarchical, "REDUCED_ITERATIONS", 3)
+    monkeypatch.setattr(active_set, "REDUCED_ITERATIONS", 3)
     grid, bases, problem = small_case(name, Squared(), 1e-3, True, rng)
     states = ActiveSet(grid, 1e-6).iterate(problem, family_of(grid, bases), rng)
     for state in islice(states, 4):

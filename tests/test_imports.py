@@ -9,6 +9,7 @@ import manykernels
 
 ORDER = [
     "arrays",
+    "randomness",
     "losses",
     "potentials",
     "bases",
@@ -41,6 +42,7 @@ def imported(path):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = own[: len(own) - node.level]
             names = [node.module.split(".")[0]] if node.module else [a.name for a in node.names]
+            names = [name for name in names if name != "__version__"]
             yield from ([base[0]] if base else names)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("manykernels"):
             yield ".".join(node.module.split(".")[1:2])

@@ -38,7 +38,7 @@ def root_features(family):
     columns, owners = [], []
     for i, (index, weight) in enumerate(zip(indices, family.weights(indices), strict=True)):
         values, vectors = np.linalg.eigh(weight * product_gram(grams, index))
-        live = values > 1e-12 * values.max()
+        live = values > 1e-9 * values.max()
         columns.append(vectors[:, live] * np.sqrt(values[live]))
         owners += [i] * int(live.sum())
     return np.hstack(columns), np.array(owners)
@@ -72,6 +72,7 @@ def setting(rng, representation="columns", p=4 / 3, loss=None, intercept=False, 
     return problem, family, columns, owners
 
 
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")  # of the conic solver, to 1e-8
 @pytest.mark.parametrize("intercept", [False, True], ids=["origin", "intercept"])
 @pytest.mark.parametrize("loss", [Squared(), Hinge()], ids=lambda loss: type(loss).__name__)
 @pytest.mark.parametrize("representation", ["columns", "blocks", "gram"])
@@ -93,7 +94,6 @@ def test_optimum_is_that_of_a_conic_solver(p, representation, loss, intercept, r
     for state in states:
         assert np.sum(state.theta**problem.nu) == pytest.approx(1.0)
         assert np.all(state.theta >= 0)
-
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
@@ -146,9 +146,10 @@ def test_identical_kernels(p, rng):
     model = LpNormMKL(kernels, p=p, rho=[1e8, 1.0], **options).fit(rows, y)
     single = KernelRidge(alpha=0.1 * 30, kernel="precomputed").fit(m ** (1 - 1 / nu) * K, y)
     residual = y - m ** (1 - 1 / nu) * K @ single.dual_coef_
-    objective = np.mean(residual**2) / 2 + 0.05 * m ** (
-        1 - 1 / nu
-    ) * single.dual_coef_ @ K @ single.dual_coef_
+    objective = (
+        np.mean(residual**2) / 2
+        + 0.05 * m ** (1 - 1 / nu) * single.dual_coef_ @ K @ single.dual_coef_
+    )
     assert model.objective_ == pytest.approx(objective, rel=1e-8)
     np.testing.assert_allclose(model.predict(rows), y - residual, atol=1e-6)
     theta = model.theta_[[len(term) == 1 for term in model.terms_]]
@@ -158,7 +159,7 @@ def test_identical_kernels(p, rng):
 @pytest.mark.parametrize("p", EXPONENTS)
 def test_one_kernel_is_ridge_or_a_support_vector_machine(p, rng):
     x, y = rng.normal(size=(30, 2)), rng.normal(size=30)
-    K = x @ x.T + 1
+    K = np.exp(-np.sum((x[:, None] - x[None]) ** 2, axis=2))
     family = ListFamily(make_bases("gram", rng, n=30, r=1), rho=[2.0])
     family.bases.grams[:] = K
     problem = Problem(y[:, None], np.full(30, 1 / 30), Squared(), 0.1, p)
@@ -179,7 +180,7 @@ def test_one_kernel_is_ridge_or_a_support_vector_machine(p, rng):
 @pytest.mark.parametrize("loss", [Squared(), Hinge()], ids=lambda loss: type(loss).__name__)
 def test_ordered_tuples_are_a_list_with_repetitions(p, loss, rng):
     """The merged problem has the value and the predictor of the one that lists every order."""
-    problem, family, columns, _ = setting(rng, p=p, loss=loss, kind=Tuples(p / (2 - p)), n=20)
+    problem, family, _, _ = setting(rng, p=p, loss=loss, kind=Tuples(p / (2 - p)), n=20)
     x = family.bases.features
     tuples = [np.ones(20), *x.T, *(x[:, i] * x[:, j] for i in range(3) for j in range(3))]
     listed = np.column_stack(tuples)
@@ -193,9 +194,7 @@ def test_ordered_tuples_are_a_list_with_repetitions(p, loss, rng):
         np.testing.assert_allclose(merged.solution.fitted[:, 0], listed @ w, atol=2e-3)
     # and (0.4): multinomial coefficients to the power 1 - 1/nu are what merges them
     counts = np.array([factorial(len(i)) / (2 if len(set(i)) < len(i) else 1) for i in TWO])
-    np.testing.assert_allclose(
-        family.weights(TWO), counts ** (1 - 1 / (p / (2 - p))), rtol=1e-12
-    )
+    np.testing.assert_allclose(family.weights(TWO), counts ** (1 - 1 / (p / (2 - p))), rtol=1e-12)
 
 
 TWO = [(0, 0), (0, 1), (1, 2), (2, 2)]
@@ -273,7 +272,7 @@ def test_a_list_of_precomputed_kernels_is_plain_multiple_kernel_learning(p, rng)
     tol = 1e-3 if p == 1 else 1e-6
     model = LpNormMKLClassifier(kernels, p=p, alpha=0.02, tol=tol, max_iter=2000).fit(rows, labels)
     problem = Problem(labels[:, None], np.full(30, 1 / 30), Hinge(), 0.02, p, True)
-    optimum, w, norms = conic_minimum(problem, x, np.repeat(np.arange(3), 2))
+    optimum, _, norms = conic_minimum(problem, x, np.repeat(np.arange(3), 2))
     assert model.objective_ == pytest.approx(optimum, rel=tol + 3e-6)
     assert model.n_kernels_ == 4
     if p > 1:
@@ -347,3 +346,11 @@ def test_a_target_without_signal(rng):
     assert flat.gap_ == 0
     blank = LpNormMKL(degree=2).fit(np.ones((40, 3)), np.arange(40.0))
     np.testing.assert_allclose(blank.predict(np.ones((2, 3))), 19.5)
+
+
+def test_kernels_without_weight_are_no_terms(rng):
+    X, y = regression(rng)
+    X[:, 2] = 7.0
+    model = LpNormMKL(degree=2).fit(X, y)
+    assert np.all(model.theta_ > 0)
+    assert not any(2 in term for term in model.terms_)

@@ -72,9 +72,9 @@ def test_interactions_and_rho(rng):
     model = MonomialLasso(index_set="interactions", tol=1e-9, **options).fit(X, y)
     reference = Lasso(tol=1e-12, **options).fit(columns, y)
     np.testing.assert_allclose(coefficients(model, indices), reference.coef_, atol=1e-4)
-    model = MonomialLasso(
-        index_set="interactions", rho=[1.0, 1.0, 3.0], tol=1e-9, **options
-    ).fit(X, y)
+    model = MonomialLasso(index_set="interactions", rho=[1.0, 1.0, 3.0], tol=1e-9, **options).fit(
+        X, y
+    )
     columns[:, [len(index) == 2 for index in indices]] /= 3.0
     reference = Lasso(tol=1e-12, **options).fit(columns, y)
     np.testing.assert_allclose(model.predict(X), reference.predict(columns), atol=1e-3)
@@ -158,9 +158,6 @@ def test_finds_the_interaction_in_many_columns(rng):
     assert model.explain(None)["share"].sum() == pytest.approx(1.0)
 
 
-# BUG (fails until fixed): scikit-learn stops at a gap of tol * |y|^2, which is 2 tol, not tol,
-# times the objective of no predictor, and the objective falls further in the second solve; so
-# gap_ can stay above tol whatever max_iter is, with a warning that says to raise it.
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("alpha", [1e-2, 1e-3, 1e-5])
 @pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-5])

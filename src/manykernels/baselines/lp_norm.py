@@ -27,6 +27,9 @@ KEPT_BYTES = 2**30
 KERNEL_BYTES = 250
 """What a kernel of the list takes beside its features: its index, weight and gradient."""
 
+ABSORBED = 1e-20
+"""Weights below so much of the largest are set to zero, where they stay; with p = 1 most end so."""
+
 INNER_TOL = 1e-9
 """Relative duality gap to which the dual is solved in each pass."""
 
@@ -65,8 +68,9 @@ class Pass:
 
     @property
     def weights(self) -> tuple[list[Index], Array]:
-        """All kernels and their weights, zeros included: the solution has their coefficients."""
-        return self.indices, self.theta
+        """The kernels with positive weights, whose coefficients the solution has."""
+        live = np.flatnonzero(self.theta)
+        return [self.indices[i] for i in live.tolist()], self.theta[live]
 
 
 @dataclass(frozen=True)
@@ -106,8 +110,8 @@ def best_weights(theta: Array, gradients: Array, nu: float) -> Array:
     largest = squares.max(initial=0.0)
     if not largest > 0:
         return theta
-    # A weight of zero stays zero, so none may underflow while others are summed.
     weights = (squares / largest) ** (1 / (nu + 1))
+    weights[weights < ABSORBED] = 0.0
     return np.asarray(weights / power_norm(weights, nu))
 
 
@@ -123,9 +127,14 @@ class Design:
 
     def system(self, theta: Array) -> System:
         """Return the kernel of given weights, in the smaller form."""
+        live = theta > 0
         if self.columns is None:
-            return system_of(self.family, self.indices, theta)
-        scaled = self.columns * np.sqrt(theta)[self.owners]
+            kept = [self.indices[i] for i in np.flatnonzero(live).tolist()]
+            return system_of(self.family, kept, theta[live])
+        columns, owners = self.columns, self.owners
+        if not live.all():
+            columns, owners = columns[:, live[owners]], owners[live[owners]]
+        scaled = columns * np.sqrt(theta)[owners]
         if scaled.shape[1] < self.family.rows:
             return FeatureSystem(scaled)
         return GramSystem(scaled @ scaled.T)
@@ -134,7 +143,7 @@ class Design:
 def refuse_long_list(family: KernelFamily) -> None:
     """Raise before work starts if the list of all kernels would not fit in memory."""
     refuse_bytes(
-        KERNEL_BYTES * family.distinct,
+        KERNEL_BYTES * family.distinct + 2 * KEPT_BYTES,
         f"a list of all {approximately(family.distinct):.3g} kernels",
         "Use a smaller degree or fewer columns, or MKLRegressor or MKLClassifier, which never "
         "list them.",
@@ -175,10 +184,10 @@ class BaseLpNorm(FamilyMachine):
         self.verbose = verbose
 
     def _solve(self, problem: Problem, family: KernelFamily) -> Result:
-        refuse_long_list(family)
         rng = np.random.default_rng(0)  # only lists the terms of a large closed form
         if problem.p == 2:
             return solve_closed(problem, family, rng, self.tol)
+        refuse_long_list(family)
         return self._run(AnalyticUpdates(), problem, family, rng)
 
 
@@ -276,17 +285,17 @@ n_kernels_, n_iter_, history_ :
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            kernels,
-            degree,
-            index_set,
-            rho,
-            p,
-            loss,
-            alpha,
-            fit_intercept,
-            max_iter,
-            tol,
-            max_time,
-            standardize,
-            verbose,
+            kernels=kernels,
+            degree=degree,
+            index_set=index_set,
+            rho=rho,
+            p=p,
+            loss=loss,
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            max_iter=max_iter,
+            tol=tol,
+            max_time=max_time,
+            standardize=standardize,
+            verbose=verbose,
         )

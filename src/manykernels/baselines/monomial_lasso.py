@@ -21,6 +21,9 @@ from ..kernels import refuse_bytes
 from ..objective import Problem
 from ..solvers import HISTORY, Result
 
+RETRIES = 5
+"""How often the last strength is solved again, more finely, until its gap is small enough."""
+
 PATH_RATIO = 0.7
 """Strengths on the way down to the one asked for fall by this factor; each starts from the last."""
 
@@ -57,7 +60,7 @@ class MonomialLasso(Regression, FamilyMachine):
     terms_, theta_, coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
 n_iter_, history_ :
         As for :class:`manykernels.MKLRegressor`; ``theta_`` holds the shares of the terms in
-        :math:`\|w\|_1`.
+        :math:`\|w\|_1`, ``n_iter_`` the number of strengths on the path.
 
     Examples
     --------
@@ -95,28 +98,32 @@ n_iter_, history_ :
 
     def _solve(self, problem: Problem, family: KernelFamily) -> Result:
         began = time.perf_counter()
-        design = Design.of(problem, family)
-        strengths = design.strengths_down_to(problem.strength)
-        coefficients = design.path(strengths, self.tol, self.max_iter)[-1]
-        risk, gap = design.judge(coefficients, problem.strength)
-        if gap > self.tol * risk:
-            # scikit-learn's tolerance is relative to the target's square, twice the objective of
-            # no predictor; another half, for the objective has still to fall.
-            tol = self.tol * risk / design.judge(np.zeros_like(coefficients), problem.strength)[0]
-            tol /= 4
-            coefficients = design.path(strengths[-1:], tol, self.max_iter, coefficients)[-1]
-            risk, gap = design.judge(coefficients, problem.strength)
+        table = Table.of(problem, family)
+        strengths = table.strengths_down_to(problem.strength)
+        coefficients = table.path(strengths, self.tol, self.max_iter)[-1]
+        nothing, _ = table.judge(np.zeros_like(coefficients), problem.strength)
+        for _ in range(RETRIES):
+            objective, gap = table.judge(coefficients, problem.strength)
+            if gap <= self.tol * objective:
+                break
+            # scikit-learn's tolerance is relative to twice the objective of no predictor.
+            tol = self.tol * objective / (2 * nothing)
+            coefficients = table.path(strengths[-1:], tol, self.max_iter, coefficients)[-1]
+        objective, gap = table.judge(coefficients, problem.strength)
         live = np.flatnonzero(coefficients)
         w = coefficients[live]
-        theta = np.abs(w) / np.abs(w).sum()
-        fitted = design.values(coefficients)
+        norm = np.abs(w).sum()
+        theta = np.abs(w) / norm
+        fitted = table.values(coefficients)
         intercept = problem.weights @ (problem.y - fitted) if problem.intercept else np.zeros(1)
         fitted = fitted + intercept
-        alpha = problem.dual_point(fitted - problem.y)
-        solution = DualSolution(alpha, (w / np.sqrt(theta))[:, None], True, intercept, fitted, risk)
-        certificate = Certificate(gap, gap / risk if risk > 0 else 0.0, "exact")
+        # So that the predictor is the expansion in the kernel with weights theta.
+        alpha = norm * problem.dual_point(fitted - problem.y)
+        scaled = (w / np.sqrt(theta))[:, None]
+        solution = DualSolution(alpha, scaled, True, intercept, fitted, objective)
+        certificate = Certificate(gap, gap / objective if objective > 0 else 0.0, "exact")
         seconds = time.perf_counter() - began
-        record = (0, seconds, risk, certificate.relative, len(live))
+        record = (0, seconds, objective, certificate.relative, len(live))
         history = {key: [float(value)] for key, value in zip(HISTORY, record, strict=True)}
         indices = family.indices()
         converged = certificate.relative <= self.tol
@@ -126,14 +133,14 @@ n_iter_, history_ :
             False,
             solution,
             certificate,
-            1,
+            len(strengths),
             converged,
             history=history,
         )
 
 
 @dataclass(frozen=True)
-class Design:
+class Table:
     """The monomials written out, and the target.
 
     Attributes
@@ -151,12 +158,12 @@ class Design:
     target: Array
 
     @classmethod
-    def of(cls, problem: Problem, family: KernelFamily) -> Design:
+    def of(cls, problem: Problem, family: KernelFamily) -> Table:
         """Write the monomials out, or refuse to if they do not fit in memory."""
         count = approximately(family.distinct)
         refuse_bytes(
-            int(2 * 8 * family.rows * family.distinct),
-            f"the table of {count:.3g} monomials on {family.rows} rows, twice,",
+            3 * 8 * family.rows * family.distinct,
+            f"the table of {count:.3g} monomials on {family.rows} rows, and two copies,",
             "Use a smaller degree or fewer columns, or MKLRegressor, which never writes it.",
         )
         columns, _ = family.features(family.indices())
@@ -202,13 +209,17 @@ class Design:
     def judge(self, coefficients: Array, strength: float) -> tuple[float, float]:
         r"""Return the objective and the duality gap.
 
-        The dual point is the residual, scaled down until :math:`|\phi_i^\top r| \le n\alpha`.
+        The dual point is the best multiple of the residual with
+        :math:`|\phi_i^\top r| \le n\alpha`.
         """
         n = len(self.target)
         live = np.flatnonzero(coefficients)
         residual = self.target - self.scaled[:, live] @ coefficients[live]
         risk = residual @ residual / (2 * n) + strength * np.abs(coefficients).sum()
         steepest = np.abs(self.scaled.T @ residual).max() / n
-        point = residual * min(1.0, strength / steepest) if steepest > 0 else residual
+        limit = strength / steepest if steepest > 0 else np.inf
+        square = residual @ residual
+        best = self.target @ residual / square if square > 0 else 0.0
+        point = residual * np.clip(best, -limit, limit)
         dual = (self.target @ point - point @ point / 2) / n
         return float(risk), float(max(risk - dual, 0.0))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..estimators.base import FamilyMachine, generator
+from ..estimators.base import FamilyMachine
 from ..estimators.tasks import Classification, Regression
 from ..families import KernelFamily
 from ..objective import Problem
+from ..randomness import generator
 from ..solvers import HarmonicStep, MirrorDescent, Result, UniformSampler, solve_closed
 
 
@@ -126,20 +127,20 @@ n_kernels_, n_iter_, history_ :
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            kernels,
-            degree,
-            index_set,
-            rho,
-            p,
-            loss,
-            alpha,
-            fit_intercept,
-            draws,
-            step,
-            max_iter,
-            tol,
-            max_time,
-            standardize,
-            random_state,
-            verbose,
+            kernels=kernels,
+            degree=degree,
+            index_set=index_set,
+            rho=rho,
+            p=p,
+            loss=loss,
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            draws=draws,
+            step=step,
+            max_iter=max_iter,
+            tol=tol,
+            max_time=max_time,
+            standardize=standardize,
+            random_state=random_state,
+            verbose=verbose,
         )

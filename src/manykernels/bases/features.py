@@ -97,9 +97,32 @@ class FeatureBlocks:
         for degree in np.unique(degrees[degrees > 0]).tolist():
             which = np.flatnonzero(degrees == degree)
             table = np.array([indices[i] for i in which.tolist()])
-            for position in range(degree):
-                out[which] *= self._gather(table[:, position])
+            together = which[-1] - which[0] == len(which) - 1
+            part = out[which[0] : which[-1] + 1] if together else out[which]
+            self._multiply(table, part)
+            if not together:
+                out[which] = part
         return out.T
+
+    def _multiply(self, table: Array, out: Array) -> None:
+        """Write the products of each row of a table of column numbers to a row of ``out``.
+
+        Neighbours that share all but the last factor share the product of the others.
+        """
+        starts = np.flatnonzero(np.any(np.diff(table[:, :-1], axis=0) != 0, axis=1)) + 1
+        starts = np.concatenate([[0], starts])
+        if table.shape[1] == 1 or 8 * len(starts) > len(table):
+            out[:] = self._gather(table[:, 0])
+            for position in range(1, table.shape[1]):
+                out *= self._gather(table[:, position])
+            return
+        prefixes = np.empty((len(starts), self.rows))
+        self._multiply(table[starts, :-1], prefixes)
+        last = table[:, -1]
+        for prefix, start, stop in zip(
+            prefixes, starts.tolist(), [*starts[1:].tolist(), len(table)], strict=True
+        ):
+            np.multiply(self._gather(last[start:stop]), prefix, out=out[start:stop])
 
     def _gather(self, numbers: Array) -> Array:
         return _dense(self.features.T[numbers])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
@@ -19,8 +18,9 @@ from ..families import IndexSet, Interactions, KernelFamily, Monomials, ProductF
 from ..losses import Loss
 from ..objective import Problem, exponent
 from ..predictor import Predictor, make_predictor
+from ..randomness import generator
 from ..solvers import MirrorDescent, Result, Solver, run, solve_closed
-from .machine import KernelMachine
+from .machine import KernelMachine, refuse_infinite
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -73,11 +73,7 @@ class FamilyMachine(KernelMachine):
     def _judge(self, result: Result) -> None:
         """Refuse a result that is no number; warn of one that is not what was asked for."""
         gap = result.certificate.relative
-        if not np.isfinite(result.solution.objective + gap):
-            raise ValueError(
-                "alpha, rho or the scale of y is beyond floating-point range; the duality gap is "
-                f"not finite with alpha={self.alpha:g}. Use values nearer to 1, or rescale y."
-            )
+        refuse_infinite(result.solution.objective + gap, self.alpha)
         if result.interrupted:
             message = (
                 f"Interrupted after {result.n_iter} iterations; the model is that of the last one, "
@@ -176,10 +172,3 @@ class BaseMKL(FamilyMachine):
             return solve_closed(problem, family, rng, self.tol)
         solver = self.solver if isinstance(self.solver, MirrorDescent) else MirrorDescent()
         return self._run(solver, problem, family, rng)
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """Return one generator from scikit-learn's ``random_state``."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))

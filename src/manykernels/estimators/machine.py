@@ -198,3 +198,12 @@ def _refuse_overflow(bases: FeatureBlocks | GramStack, degree: int) -> None:
             f"X has values so large that products of degree {degree} overflow; the largest base "
             f"feature or kernel value is {largest:.3g}. Use standardize=True or a smaller degree."
         )
+
+
+def refuse_infinite(value: float, alpha: float) -> None:
+    """Raise ValueError for an objective or a duality gap that is no number."""
+    if not np.isfinite(value):
+        raise ValueError(
+            "alpha, rho or the scale of y is beyond floating-point range; the duality gap is "
+            f"not finite with alpha={alpha:g}. Use values nearer to 1, or rescale y."
+        )

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import Array
-from ..baselines.monomial_lasso import Design
+from ..baselines.monomial_lasso import Table
 from ..bases import FeatureBlocks
 from ..families import ProductFamily
 from ..losses import Squared
@@ -124,15 +124,15 @@ def best_lasso(method: Method, parts: Parts) -> Fit:
     example = method.make(1.0, X.shape[1])
     family = ProductFamily(FeatureBlocks(X), example.degree)
     weights = np.full(len(y), 1 / len(y))
-    design = Design.of(Problem(y[:, None], weights, Squared(), 1.0, 1.0, True), family)
-    strengths = [design.largest_strength() * share for share in PATH]
-    paths = design.path(strengths, example.tol, example.max_iter)
+    table = Table.of(Problem(y[:, None], weights, Squared(), 1.0, 1.0, True), family)
+    strengths = [table.largest_strength() * share for share in PATH]
+    paths = table.path(strengths, example.tol, example.max_iter)
     indices = family.indices()
     there = family.on(FeatureBlocks(parts.X[parts.validation]))
     errors = []
     for w in paths:
         live = np.flatnonzero(w)
-        level = float(np.mean(y - design.columns[:, live] @ w[live]))
+        level = float(np.mean(y - table.columns[:, live] @ w[live]))
         columns, _ = there.features([indices[i] for i in live.tolist()])
         errors.append(np.mean((columns @ w[live] + level - parts.y[parts.validation]) ** 2))
     alpha = strengths[int(np.argmin(errors))]
