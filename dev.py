@@ -80,7 +80,7 @@ def lint(arguments):
 
 def bench(arguments):
     scripts = arguments or sorted(str(p) for p in (ROOT / "benchmarks").glob("*.py"))
-    python = environment([])
+    python = environment(["bench"])
     for script in scripts:
         run(python, script, env=dict(os.environ))  # benchmarks set their own threads
 
