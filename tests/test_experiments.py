@@ -158,8 +158,8 @@ def test_lasso_is_tuned_over_its_own_path(rng):
     parts = tuning.split(X, y, (40, 30, 20), 0)
     chosen = tuning.best_lasso(lasso(2), parts)
     errors = {}
-    for share in tuning.PATH:
-        alpha = largest_strength(parts) * share
+    for k in range(tuning.STEPS * tuning.DECADES):
+        alpha = largest_strength(parts) * 10.0 ** (-k / tuning.STEPS)
         model = MonomialLasso(degree=2, alpha=alpha, standardize=False, tol=1e-4, max_iter=5000)
         errors[alpha] = parts.mse(model.fit(parts.X[:40], parts.y[:40]), parts.validation)
     assert chosen.validation <= min(errors.values()) * 1.02

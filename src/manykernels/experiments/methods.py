@@ -70,11 +70,13 @@ def hierarchical(degree: int) -> Method:
     return Method(make)
 
 
-def combination(degree: int) -> Method:
-    """Return the polynomial combination of Cortes et al."""
+def combination(degree: int, norm: int = 2) -> Method:
+    """Return the polynomial combination of Cortes et al., on the l1 or l2 ball."""
 
     def make(alpha: float, columns: int) -> PolynomialCombination:
-        return PolynomialCombination(degree=degree, alpha=alpha, tol=1e-5, standardize=False)
+        return PolynomialCombination(
+            degree=degree, norm=norm, alpha=alpha, tol=1e-5, standardize=False
+        )
 
     return Method(make)
 

@@ -22,8 +22,9 @@ from .methods import Method
 WIDEST = 8
 """Strengths are looked for from 10^-WIDEST to 10^WIDEST, in the scale of a sum of losses."""
 
-PATH = tuple(10.0 ** (-k / 8) for k in range(33))
-"""Lasso's strengths, relative to the largest that matters."""
+STEPS, DECADES, MOST_DECADES = 8, 4, 8
+"""Lasso's strengths: so many to a decade, over 4 decades below the largest that matters, and on
+to 8 while the last one is the best."""
 
 
 @dataclass(frozen=True)
@@ -125,17 +126,25 @@ def best_lasso(method: Method, parts: Parts) -> Fit:
     family = ProductFamily(FeatureBlocks(X), example.degree)
     weights = np.full(len(y), 1 / len(y))
     table = Table.of(Problem(y[:, None], weights, Squared(), 1.0, 1.0, True), family)
-    strengths = [table.largest_strength() * share for share in PATH]
-    paths = table.path(strengths, example.tol, example.max_iter)
     indices = family.indices()
     there = family.on(FeatureBlocks(parts.X[parts.validation]))
-    errors = []
-    for w in paths:
+
+    def error(w: Array) -> float:
         live = np.flatnonzero(w)
-        level = float(np.mean(y - table.columns[:, live] @ w[live]))
+        level = np.mean(y - table.columns[:, live] @ w[live])
         columns, _ = there.features([indices[i] for i in live.tolist()])
-        errors.append(np.mean((columns @ w[live] + level - parts.y[parts.validation]) ** 2))
-    alpha = strengths[int(np.argmin(errors))]
+        return float(np.mean((columns @ w[live] + level - parts.y[parts.validation]) ** 2))
+
+    largest, last = table.largest_strength(), None
+    errors: list[float] = []
+    for decade in range(MOST_DECADES):
+        if decade >= DECADES and np.argmin(errors) < len(errors) - 1:
+            break
+        strengths = [largest * 10.0 ** -(decade + k / STEPS) for k in range(STEPS)]
+        paths = table.path(strengths, example.tol, example.max_iter, last)
+        errors += [error(w) for w in paths]
+        last = paths[-1]
+    alpha = largest * 10.0 ** (-int(np.argmin(errors)) / STEPS)
     return Tuner(method, parts).fit(alpha, alpha)
 
 
