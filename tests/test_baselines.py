@@ -1,7 +1,6 @@
 """What all competitors share: scikit-learn's conventions, input forms, refusals."""
 
 import pickle
-import time
 
 import numpy as np
 import pandas as pd
@@ -247,27 +246,28 @@ def test_bad_values(estimator, rng):
 @pytest.mark.parametrize(
     ("estimator", "what"),
     [
-        (LpNormMKL(degree=3), r"a list of all 1\.34e\+09 kernels"),
-        (LpNormMKLClassifier(degree=3), r"a list of all 1\.34e\+09 kernels"),
-        (LpNormMKL(degree=30), "a list of all"),
-        (MonomialLasso(degree=3), r"the table of 1\.34e\+09 monomials on 200 rows"),
+        (LpNormMKL(degree=3), r"1\.34e\+09 kernels"),
+        (LpNormMKLClassifier(degree=3), r"1\.34e\+09 kernels"),
+        (LpNormMKL(degree=30), "the list of all kernels"),
+        (MonomialLasso(degree=3), r"1\.34e\+09 monomials on 200 rows"),
         (MonomialLasso(degree=30), "the table of"),
     ],
     ids=str,
 )
-def test_lists_too_large_for_memory_are_refused_at_once(estimator, what, rng):
+def test_lists_too_large_for_memory_are_refused_before_work(estimator, what, rng, monkeypatch):
+    monkeypatch.setattr(ProductFamily, "indices", lambda family: pytest.fail("listed"))
     X = rng.normal(size=(200, 2000))
-    began = time.perf_counter()
-    with pytest.raises(ValueError, match=what + r".* GiB, of .* GiB of memory\. Use a smaller"):
+    with pytest.raises(ValueError, match=what + r".* GiB, of .* GiB\. Use a smaller"):
         fit(estimator, X, X[:, 0])
-    assert time.perf_counter() - began < 5
 
 
 def test_too_many_rows_are_refused_at_once(rng, monkeypatch):
     X, y = regression(rng)
     monkeypatch.setattr("os.sysconf", lambda name: 100)  # a machine of 10 kB
     for estimator in (UniformProductKernel(), PolynomialCombination()):
-        with pytest.raises(ValueError, match=r"three kernel matrices of 40 rows .* GiB"):
+        with pytest.raises(
+            ValueError, match=r"three kernel matrices must fit in memory; got 40 rows: .* GiB"
+        ):
             estimator.fit(X, y)
 
 

@@ -48,6 +48,14 @@ def test_missing_data_is_a_message_not_a_traceback(tmp_path):
     assert "Traceback" not in done.output
 
 
+def test_damaged_data_are_a_message(tmp_path):
+    (tmp_path / "german.csv.gz").write_bytes(b"no gzip")
+    done = invoke("reproduce", "real", "--data-dir", str(tmp_path), "--out", str(tmp_path / "out"))
+    assert done.exit_code == 1
+    assert "german.csv.gz" in done.output
+    assert "Traceback" not in done.output
+
+
 def test_offline_is_a_message(tmp_path, monkeypatch):
     def refuse(*arguments, **options):
         raise URLError("no network")
@@ -73,7 +81,7 @@ def test_interruption_keeps_finished_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(synthetic, "compute", interrupted)
     done = invoke("reproduce", "synthetic", "--quick", "--out", str(tmp_path))
     assert done.exit_code == 130
-    assert len(list((tmp_path / "runs" / "synthetic").glob("*.json"))) == 1
+    assert len(list((tmp_path / "quick" / "runs" / "synthetic").glob("*.json"))) == 1
 
 
 def test_small_reproduction_from_the_shell(tmp_path):
@@ -88,7 +96,7 @@ def test_small_reproduction_from_the_shell(tmp_path):
         env={**os_environ(), **folder},
     )
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "real.md").exists()
+    assert (tmp_path / "quick" / "real.md").exists()
     assert "12 of 12" in done.stderr
 
 

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVC, SVR
 
 from checks import LOSSES, random_problem
-from manykernels.dual import FeatureSystem, GramSystem, solve
+from manykernels.dual import Columns, FeatureSystem, GramSystem, solve
 from manykernels.losses import (
     EpsilonInsensitive,
     Hinge,
@@ -201,3 +201,19 @@ def test_columns_of_very_different_scale(rng):
     y = (F / np.array([1e8, 1.0, 1e-4, 1e4])).sum(axis=1, keepdims=True)
     problem = Problem(y, np.full(50, 0.02), Squared(), 1e-12)
     np.testing.assert_allclose(solve(problem, FeatureSystem(F)).fitted, y, atol=1e-3)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_columns_used_again_with_other_factors(intercept, rng):
+    values = rng.normal(size=(30, 6))
+    columns = Columns(values)
+    problem = random_problem(Squared(), rng, values, intercept=intercept)
+    for _ in range(3):
+        factors = rng.uniform(0.1, 2.0, size=6)
+        again = solve(problem, columns.system(factors))
+        fresh = solve(problem, FeatureSystem(values * factors))
+        assert again.coefficients == pytest.approx(fresh.coefficients, abs=1e-10)
+        assert again.objective == pytest.approx(fresh.objective)
+    other = random_problem(Squared(), rng, values, intercept=not intercept)
+    again = solve(other, columns.system(factors))
+    assert again.objective == pytest.approx(solve(other, FeatureSystem(values * factors)).objective)

@@ -359,3 +359,12 @@ def test_enumeration_is_chosen_by_cost(rng):
     assert tall.at(alpha).enumerated  # 2e7 multiplications against 1e9
     wide = ProductFamily(FeatureBlocks(rng.normal(size=(20, 1000))), 4)
     assert not wide.at(alpha[:20]).enumerated
+
+
+@pytest.mark.parametrize("kind", [Tuples(2.0), Monomials(), Interactions()], ids=str)
+@pytest.mark.parametrize("representation", ["columns", "gram"])
+def test_rough_mass_is_the_mass(kind, representation, rng):
+    family = ProductFamily(make_bases(representation, rng), 3, kind, rho=[1.0, 2.0, 1.5, 0.7])
+    alpha = rng.normal(size=(12, 2))
+    rough = family.at(alpha).rough_mass
+    assert rough == pytest.approx(family.at(alpha).mass, rel=1e-10)

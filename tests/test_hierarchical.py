@@ -1,6 +1,5 @@
 """Hierarchical kernel learning against enumeration, explicit matrices and a conic solver."""
 
-import time
 import warnings
 from itertools import islice, product
 from math import comb
@@ -558,12 +557,11 @@ def test_bad_parameters(estimator, parameters, message, rng):
         estimator(**parameters).fit(X, y > 0 if "Classifier" in estimator.__name__ else y)
 
 
-def test_a_grid_too_large_to_list_is_refused_at_once(rng):
+def test_a_grid_too_large_to_list_is_refused_before_work(rng, monkeypatch):
+    monkeypatch.setattr(ListedSums, "__init__", lambda *arguments: pytest.fail("listed"))
     X = rng.normal(size=(20, 3000))
-    began = time.perf_counter()
-    with pytest.raises(ValueError, match=r"4\.51e\+09 nodes .* GiB.*Use a smaller total_degree"):
+    with pytest.raises(ValueError, match=r"4\.51e\+09 nodes: .* GiB.*Use a smaller total_degree"):
         HierarchicalKernelLearning(total_degree=3).fit(X, X[:, 0])
-    assert time.perf_counter() - began < 2.0
 
 
 @pytest.mark.parametrize(
@@ -598,7 +596,7 @@ def test_limits_warn(rng):
 # ---------------------------------------------------------------- real data
 
 
-@pytest.mark.parametrize("ridge", [1e-4, 1e-2, 1.0, 1e2])
+@pytest.mark.parametrize("ridge", 10.0 ** np.arange(-4, 4))
 @pytest.mark.parametrize(("name", "rows"), [("ionosphere", 140), ("sonar", 83)])
 def test_certified_on_the_papers_data(name, rows, ridge, rng):
     X, y = paper_data(name)

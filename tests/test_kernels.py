@@ -127,6 +127,6 @@ def test_gram_checks(rng):
 
 
 def test_stacks_too_large_for_memory_are_refused():
-    with pytest.raises(ValueError, match=r"1000 kernels on 1000000 rows would take .* GiB"):
+    with pytest.raises(ValueError, match=r"1000 kernels on 1000000 rows, a matrix each: .* GiB"):
         refuse_large(1000, 1_000_000)
     refuse_large(10, 100)

@@ -1,4 +1,3 @@
-import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -36,10 +35,11 @@ def test_stops_on_iterations(setting, rng):
 
 
 def test_stops_on_seconds(setting, rng):
-    began = time.perf_counter()
     result = run(MirrorDescent(), *setting, rng, 10**9, 1e-12, max_time=0.2)
-    assert time.perf_counter() - began < 5
     assert result.n_iter >= 1
+    seconds = result.history["seconds"]
+    assert seconds[-1] >= 0.2
+    assert all(before < 0.2 for before in seconds[1:-1])
 
 
 def test_stops_on_callback(setting, rng):

@@ -18,7 +18,8 @@ from manykernels.baselines import (
     UniformProductKernel,
     UniformProductKernelClassifier,
 )
-from manykernels.baselines.powers import PowerKernel, project
+from manykernels.baselines.polynomial_combination import project
+from manykernels.baselines.power_kernel import PowerKernel
 from manykernels.bases import FeatureBlocks, GramStack
 from manykernels.dual import GramSystem, solve
 from manykernels.kernels import Precomputed

@@ -307,12 +307,13 @@ def refuse_large(count: int, rows: int) -> None:
     """Raise before work starts if the Gram matrices would not fit in memory."""
     refuse_bytes(
         8 * count * rows**2,
-        f"kernels without features need a matrix each: {count} kernels on {rows} rows",
+        "kernels without features",
+        f"{count} kernels on {rows} rows, a matrix each",
         'Use fewer rows or kernels, or kernels="linear", which needs none.',
     )
 
 
-def refuse_bytes(needed: int, what: str, remedy: str) -> None:
+def refuse_bytes(needed: int, what: str, value: str, remedy: str) -> None:
     """Raise if something takes more than six tenths of the machine's memory."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -320,6 +321,6 @@ def refuse_bytes(needed: int, what: str, remedy: str) -> None:
         return
     if needed > 0.6 * memory:
         raise ValueError(
-            f"{what} would take {approximately(needed) / 2**30:.3g} GiB, of "
-            f"{memory / 2**30:.1f} GiB of memory. {remedy}"
+            f"{what} must fit in memory; got {value}: {approximately(needed) / 2**30:.3g} GiB, of "
+            f"{memory / 2**30:.1f} GiB. {remedy}"
         )

@@ -3,12 +3,9 @@
 from .hierarchical import HierarchicalKernelLearning, HierarchicalKernelLearningClassifier
 from .lp_norm import LpNormMKL, LpNormMKLClassifier
 from .monomial_lasso import MonomialLasso
-from .powers import (
-    PolynomialCombination,
-    UniformProductKernel,
-    UniformProductKernelClassifier,
-)
+from .polynomial_combination import PolynomialCombination
 from .uniform_coordinate import UniformCoordinateDescent, UniformCoordinateDescentClassifier
+from .uniform_product import UniformProductKernel, UniformProductKernelClassifier
 
 __all__ = [
     "HierarchicalKernelLearning",

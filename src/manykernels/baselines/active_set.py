@@ -13,6 +13,7 @@ from ..arrays import Array, Index
 from ..certificate import Certificate, from_norm
 from ..dual import Columns, DualSolution, GramSystem, System, solve
 from ..families import KernelFamily, ProductFamily, WeightedFamily
+from ..kernels import refuse_bytes
 from ..objective import Problem
 from .hierarchy import Grid, ListedSums, ProductSums, ancestry
 
@@ -110,6 +111,13 @@ class Reduced:
             self.columns = Columns(np.hstack([self.columns.values, columns]))
             self.owners = np.concatenate([self.owners, owners + len(self.nodes)])
         else:
+            count = len(self.nodes) + len(nodes)
+            refuse_bytes(
+                2 * 8 * count * self.family.rows**2,
+                "the active set",
+                f"{count} products of kernels without features on {self.family.rows} rows",
+                "Use a larger alpha, fewer rows, or linear kernels.",
+            )
             one = np.ones(1)
             self.grams = np.concatenate(
                 [self.grams, *(self.family.gram([node], one)[None] for node in nodes)]
@@ -226,6 +234,9 @@ class ActiveSet:
     :math:`a_t/d_t^2 \le B` enter; if there are none, those that violate the sufficient condition
     :math:`S_t \le B`, where :math:`S_t` bounds the dual norm below t. The gap over the whole grid
     is at most the primal value less the dual one with :math:`\max(B, \max_t S_t)`.
+
+    An update of the weights costs O(m^3) for m active features up to n, and O(n^2 m) above; the
+    sums of a round cost as much as all gradients of the family once.
 
     Parameters
     ----------

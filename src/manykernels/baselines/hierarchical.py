@@ -68,7 +68,8 @@ class BaseHierarchical(FamilyMachine):
         return Grid(count, power, self.total_degree, float(self.root_weight), float(self.growth))
 
     def _highest_degree(self) -> int:
-        return max(self.total_degree or 0, self.per_variable_degree or 0)
+        degree = self.per_variable_degree if self.total_degree is None else self.total_degree
+        return int(degree or 0)
 
     def _family(self, bases: FeatureBlocks | GramStack) -> KernelFamily:
         grid = self._grid(bases.count)
@@ -76,7 +77,8 @@ class BaseHierarchical(FamilyMachine):
         if grid.bounded:
             refuse_bytes(
                 INDEX_BYTES * family.distinct + ENTRY_BYTES * grid.pairs,
-                f"a list of all {approximately(grid.size):.3g} nodes of the grid",
+                "the list of all nodes of the grid",
+                f"{approximately(grid.size):.3g} nodes",
                 "Use a smaller total_degree, or total_degree=None with per_variable_degree=2, "
                 "which lists none.",
             )

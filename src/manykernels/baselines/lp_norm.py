@@ -143,8 +143,9 @@ class Design:
 def refuse_long_list(family: KernelFamily) -> None:
     """Raise before work starts if the list of all kernels would not fit in memory."""
     refuse_bytes(
-        KERNEL_BYTES * family.distinct + 2 * KEPT_BYTES,
-        f"a list of all {approximately(family.distinct):.3g} kernels",
+        KERNEL_BYTES * family.distinct + int(2 * min(KEPT_BYTES, 8 * family.enumeration_work)),
+        "the list of all kernels",
+        f"{approximately(family.distinct):.3g} kernels",
         "Use a smaller degree or fewer columns, or MKLRegressor or MKLClassifier, which never "
         "list them.",
     )

@@ -22,7 +22,7 @@ from ..objective import Problem
 from ..solvers import HISTORY, Result
 
 RETRIES = 5
-"""How often the last strength is solved again, more finely, until its gap is small enough."""
+"""How often a strength is solved again, more finely, until its gap is small enough."""
 
 PATH_RATIO = 0.7
 """Strengths on the way down to the one asked for fall by this factor; each starts from the last."""
@@ -49,9 +49,9 @@ class MonomialLasso(Regression, FamilyMachine):
     fit_intercept : bool, default=True
         Whether to add an unpenalised constant.
     max_iter : int, default=1000
-        Largest number of sweeps at one strength.
+        Largest number of sweeps at one strength, at each of up to five attempts.
     tol : float, default=1e-3
-        Duality gap to stop at, relative to the objective of no predictor.
+        Relative duality gap to stop at.
     standardize : {True, "scale", False}, default=True
         How columns are standardised, before they are multiplied.
 
@@ -101,14 +101,6 @@ n_iter_, history_ :
         table = Table.of(problem, family)
         strengths = table.strengths_down_to(problem.strength)
         coefficients = table.path(strengths, self.tol, self.max_iter)[-1]
-        nothing, _ = table.judge(np.zeros_like(coefficients), problem.strength)
-        for _ in range(RETRIES):
-            objective, gap = table.judge(coefficients, problem.strength)
-            if gap <= self.tol * objective:
-                break
-            # scikit-learn's tolerance is relative to twice the objective of no predictor.
-            tol = self.tol * objective / (2 * nothing)
-            coefficients = table.path(strengths[-1:], tol, self.max_iter, coefficients)[-1]
         objective, gap = table.judge(coefficients, problem.strength)
         live = np.flatnonzero(coefficients)
         w = coefficients[live]
@@ -163,7 +155,8 @@ class Table:
         count = approximately(family.distinct)
         refuse_bytes(
             3 * 8 * family.rows * family.distinct,
-            f"the table of {count:.3g} monomials on {family.rows} rows, and two copies,",
+            "the table of all monomials",
+            f"{count:.3g} monomials on {family.rows} rows, three times",
             "Use a smaller degree or fewer columns, or MKLRegressor, which never writes it.",
         )
         columns, _ = family.features(family.indices())
@@ -185,21 +178,38 @@ class Table:
     def path(
         self, strengths: list[float], tol: float, max_iter: int, start: Array | None = None
     ) -> Array:
-        """Return the coefficients of falling strengths, of shape (number of strengths, d)."""
+        """Return the coefficients of falling strengths, of shape (number of strengths, d).
+
+        Each is solved from the one before, to a duality gap of ``tol`` times its objective.
+        """
+        out = []
+        w = np.zeros(self.columns.shape[1]) if start is None else start
+        nothing = float(self.target @ self.target) / (2 * len(self.target))
+        for strength in strengths:
+            for _ in range(RETRIES):
+                objective, gap = self.judge(w, strength)
+                if gap <= tol * objective:
+                    break
+                # scikit-learn's tolerance is relative to twice the objective of no predictor.
+                w = self._descend(strength, tol * objective / (2 * nothing), max_iter, w)
+            out.append(w)
+        return np.array(out)
+
+    def _descend(self, strength: float, tol: float, max_iter: int, start: Array) -> Array:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is judged at the end
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is judged afterwards
             _, coefficients, _ = enet_path(
                 self.scaled,
                 self.target,
                 l1_ratio=1.0,
-                alphas=np.array(strengths),
-                coef_init=start,
+                alphas=np.array([strength]),
+                coef_init=start.copy(),  # it is overwritten
                 tol=tol,
                 max_iter=max_iter,
                 copy_X=False,
                 check_input=False,
             )
-        return np.asarray(coefficients.T)
+        return np.asarray(coefficients[:, 0])
 
     def values(self, coefficients: Array) -> Array:
         """Return predictions without the constant, of shape (n, 1)."""

@@ -63,13 +63,15 @@ def reproduce(
         float, typer.Option(min=0.1, help="Time of each run of the convergence experiment.")
     ] = 30.0,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A smoke test: less data, one run, one second.")
+        bool,
+        typer.Option("--quick", help="A smoke test, to OUT/quick: less data, one run, one second."),
     ] = False,
 ) -> None:
     """Reproduce an experiment of the paper; interrupted, the same command goes on where it was.
 
     Writes a CSV table, a figure as PNG and SVG, and a page in Markdown to the folder OUT. Finished
-    runs are kept in OUT/runs; the same seeds give the same numbers (but for times).
+    runs are kept in OUT/runs. The same command gives the same numbers, but for times, and for what
+    depends on them in the convergence experiment, which runs against the clock.
     """
     from ..experiments.reproduce import reproduce as work
 

@@ -38,3 +38,6 @@ def waveform(n: int, r: int) -> Array:
     first, second = waves[np.array([0, 0, 1])[label]], waves[np.array([1, 2, 2])[label]]
     data = u * first + (1 - u) * second + rng.normal(size=(n, r))
     return np.column_stack([data, np.where(label == 1, 1.0, -1.0)])
+
+
+GENERATORS = {"ringnorm": ringnorm, "waveform": waveform}

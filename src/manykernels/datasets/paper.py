@@ -13,7 +13,7 @@ from sklearn.utils import Bunch
 
 from ..arrays import Array
 from .facts import PAPER, VARIABLE, feature_names, mismatch
-from .generated import ringnorm, waveform
+from .generated import GENERATORS
 from .openml import fetch
 
 
@@ -69,15 +69,15 @@ def load_paper(name: str, data_dir: str | os.PathLike[str] | None = None) -> Bun
             f"name must be one of {', '.join(PAPER)}; got {name!r}. "
             "For data of your own use pandas.read_csv."
         )
-    path = _find(name, data_dir)
-    if path is not None:
-        source, rows = "file", _check(name, _read(path), str(path))
-    elif name == "ringnorm":
-        source, rows = "generated", ringnorm(*PAPER[name].shape)
-    elif name == "waveform":
-        source, rows = "generated", waveform(*PAPER[name].shape)
+    source = source_of(name, data_dir)
+    if source == "file":
+        path = _find(name, data_dir)
+        assert path is not None
+        rows = _check(name, _read(path), str(path))
+    elif source == "generated":
+        rows = GENERATORS[name](*PAPER[name].shape)
     else:
-        source, rows = "OpenML", _check(name, fetch(name), f"OpenML {PAPER[name].openml_id}")
+        rows = _check(name, fetch(name), f"OpenML {PAPER[name].openml_id}")
     return Bunch(
         data=rows[:, :-1].copy(),
         target=rows[:, -1].copy(),
@@ -86,6 +86,13 @@ def load_paper(name: str, data_dir: str | os.PathLike[str] | None = None) -> Bun
         source=source,
         split=PAPER[name].split,
     )
+
+
+def source_of(name: str, data_dir: str | os.PathLike[str] | None = None) -> str:
+    """Return where :func:`load_paper` takes a data set from: "file", "generated" or "OpenML"."""
+    if _find(name, data_dir) is not None:
+        return "file"
+    return "generated" if name in GENERATORS else "OpenML"
 
 
 def _find(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None:

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+class InterruptedWarning(ConvergenceWarning):  # type: ignore[misc]
+    """A fit was ended by Ctrl-C; the model is that of its last iteration."""
+
+
 class FamilyMachine(KernelMachine):
     """Base of estimators that weigh the kernels of a family.
 
@@ -74,7 +78,9 @@ class FamilyMachine(KernelMachine):
         """Refuse a result that is no number; warn of one that is not what was asked for."""
         gap = result.certificate.relative
         refuse_infinite(result.solution.objective + gap, self.alpha)
+        kind = ConvergenceWarning
         if result.interrupted:
+            kind = InterruptedWarning
             message = (
                 f"Interrupted after {result.n_iter} iterations; the model is that of the last one, "
                 f"with a relative duality gap of {gap:.2g}."
@@ -90,7 +96,7 @@ class FamilyMachine(KernelMachine):
             )
         else:
             return
-        warnings.warn(message, ConvergenceWarning, stacklevel=5)
+        warnings.warn(message, kind, stacklevel=5)
 
     def _store(self, family: KernelFamily, result: Result, predictor: Predictor) -> None:
         self.terms_ = list(predictor.indices)

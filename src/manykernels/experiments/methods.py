@@ -39,6 +39,11 @@ class Method:
     make: Callable[[float, int], Any]
     own_path: bool = False
 
+    @property
+    def recipe(self) -> str:
+        """All settings in words: runs with another recipe are other runs."""
+        return repr(self.make(1.0, 1).get_params())
+
 
 def ours(
     degree: int, rho: tuple[float, ...] | None = None, p: float = 4 / 3, max_iter: int = 300
@@ -75,7 +80,7 @@ def combination(degree: int, norm: int = 2) -> Method:
 
     def make(alpha: float, columns: int) -> PolynomialCombination:
         return PolynomialCombination(
-            degree=degree, norm=norm, alpha=alpha, tol=1e-5, standardize=False
+            degree=degree, norm=norm, alpha=alpha, tol=1e-8, standardize=False
         )
 
     return Method(make)

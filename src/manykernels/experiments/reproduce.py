@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+from ..datasets import load_paper
+from ..datasets.facts import PAPER
 from . import convergence, real, synthetic
 from .runner import complete
+
+QUICK_DATA = ("ringnorm", "waveform")
+"""Data sets that are generated where there is no file, so that smoke tests run anywhere."""
 
 
 def reproduce(
@@ -26,7 +32,7 @@ def reproduce(
     name : {"convergence", "synthetic", "real"}
         The experiment.
     out : Path
-        Folder for the results; finished runs are kept in its folder ``runs``.
+        Folder for the results, or their folder ``quick``; finished runs are kept in ``runs`` there.
     runs : int
         Number of random splits or polynomials; 1 if ``quick``.
     seconds : float
@@ -49,7 +55,10 @@ def reproduce(
             "Install it with: pip install 'manykernels[plot]'"
         )
     runs, seconds = (1, 1.0) if quick else (runs, seconds)
+    out = out / "quick" if quick else out
     cache = out / "runs"
+    if name != "synthetic":
+        _load_all(QUICK_DATA if quick else tuple(PAPER), data_dir)
     command = f"manykernels reproduce {name}" + (" --quick" if quick else f" --runs {runs}")
     if name == "convergence":
         command += "" if quick else f" --seconds {seconds:g}"
@@ -58,8 +67,23 @@ def reproduce(
     else:
         module = synthetic if name == "synthetic" else real
         work = partial(module.compute, data_dir=data_dir)
-        frame = complete(module.plan(runs, quick), work, cache, progress)
+        frame = complete(module.plan(runs, quick, data_dir), work, cache, progress)
         text = module.report(frame, out, command)
     page = out / f"{name}.md"
-    page.write_text(text, encoding="utf-8")
+    page.write_text(SMOKE * quick + text, encoding="utf-8")
     return page
+
+
+SMOKE = """> A smoke test (`--quick`): less data, fewer methods, strengths and step sizes than
+> described below. Its numbers mean little.
+
+"""
+
+
+def _load_all(names: Sequence[str], data_dir: Path | None) -> None:
+    """Load the data sets once before work starts, so that what is missing is known at once."""
+    for name in names:
+        try:
+            load_paper(name, data_dir)
+        except ValueError as error:  # damaged, or of another version
+            raise OSError(str(error)) from error

@@ -42,11 +42,15 @@ class Run:
         All that the rows depend on, with the seed.
     cost : float
         Expected cost relative to the other runs, for the time left.
+    recipe : str
+        What else the rows depend on, such as all settings of a method or the source of the data;
+        it is no column of the table.
     """
 
     experiment: str
     settings: Mapping[str, str | int | float | bool | None]
     cost: float = 1.0
+    recipe: str = ""
 
     def __str__(self) -> str:
         listed = ", ".join(f"{name}={value}" for name, value in self.settings.items())
@@ -250,6 +254,7 @@ def _identity(run: Run) -> Row:
     return {
         "experiment": run.experiment,
         "format": FORMAT,
+        "recipe": run.recipe,
         "settings": dict(run.settings),
         "version": __version__,
     }

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..arrays import Array
 from ..baselines.monomial_lasso import Table
 from ..bases import FeatureBlocks
+from ..estimators.base import InterruptedWarning
 from ..families import ProductFamily
 from ..losses import Squared
 from ..objective import Problem
@@ -24,7 +25,7 @@ WIDEST = 8
 
 STEPS, DECADES, MOST_DECADES = 8, 4, 8
 """Lasso's strengths: so many to a decade, over 4 decades below the largest that matters, and on
-to 8 while the last one is the best."""
+to 8 while the best is in the last decade."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,11 @@ class Fit:
     validation: float
     seconds: float
 
+    @property
+    def gap(self) -> float:
+        """Relative duality gap at which the fit stopped; NaN for a method that has none."""
+        return float(getattr(self.model, "gap_", np.nan))
+
 
 class Tuner:
     """Fits a method at strengths that are asked for, each once."""
@@ -94,7 +100,11 @@ class Tuner:
         began = perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # limits are part of the settings
-            model = self.method.make(alpha, X.shape[1]).fit(X, y)
+            warnings.simplefilter("error", InterruptedWarning)
+            try:
+                model = self.method.make(alpha, X.shape[1]).fit(X, y)
+            except InterruptedWarning:  # a model that was cut short is no result
+                raise KeyboardInterrupt from None
         seconds = perf_counter() - began
         return Fit(ridge, model, self.parts.mse(model, self.parts.validation), seconds)
 
@@ -138,7 +148,7 @@ def best_lasso(method: Method, parts: Parts) -> Fit:
     largest, last = table.largest_strength(), None
     errors: list[float] = []
     for decade in range(MOST_DECADES):
-        if decade >= DECADES and np.argmin(errors) < len(errors) - 1:
+        if decade >= DECADES and np.argmin(errors) < len(errors) - STEPS:
             break
         strengths = [largest * 10.0 ** -(decade + k / STEPS) for k in range(STEPS)]
         paths = table.path(strengths, example.tol, example.max_iter, last)

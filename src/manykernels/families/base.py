@@ -181,6 +181,11 @@ class GradientField(ABC):
         It is the sum of all gradients where members are neither merged nor weighted.
         """
 
+    @property
+    def rough_mass(self) -> float:
+        """The mass, where something cheaper gives it up to rounding."""
+        return self.mass
+
     @abstractmethod
     def draw(self, count: int, rng: np.random.Generator) -> Draw:
         """Draw members of the index set with probability proportional to their gradient."""

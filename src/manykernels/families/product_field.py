@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ENUMERATION_WORK = 2e7  # some milliseconds: less than the dual solution that comes with it
 ENUMERATION_SIZE = 2_000_000  # kernels whose indices are listed
+ROUGH_ROWS = 4096  # most rows for which the sum of all kernels is kept for rough masses
 CANCELLATION = 1e-7  # largest share of a table of masses that may be rounding
 
 
@@ -55,6 +56,13 @@ class ProductField(GradientField):
     def mass(self) -> float:
         """Sum of the gradients over the index set."""
         return float(self.by_degree.sum())
+
+    @property
+    def rough_mass(self) -> float:
+        """The mass; from the sum of all kernels, O(n^2), unless draws have computed it already."""
+        if "by_degree" in vars(self) or self.family.rows > ROUGH_ROWS:
+            return self.mass
+        return float(np.sum(self.alpha * (self.family.total @ self.alpha)))
 
     @cached_property
     def _members(self) -> list[Array]:

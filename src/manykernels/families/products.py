@@ -173,6 +173,11 @@ class ProductFamily(KernelFamily):
         return np.sum(parts, axis=0)
 
     @cached_property
+    def total(self) -> Array:
+        """The sum of all kernels on own rows, kept."""
+        return self.closed()
+
+    @cached_property
     def row_blocks(self) -> list[slice]:
         """Rows in blocks for which the symmetric polynomials fit in a fixed budget."""
         # The polynomials of a block and what they are made from: three matrices a degree.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 from math import log
 
@@ -39,8 +40,10 @@ class State:
         The weights :math:`\theta^{(k-1)}` (they change when the generator goes on).
     solution : DualSolution
         Predictor and objective at these weights.
-    certificate : Certificate
-        Duality gap at these weights.
+    problem : Problem
+        The problem.
+    gradient : GradientField
+        The gradient over the family at the solution.
     draw : Draw
         The draws that the step will use.
     estimate : ndarray
@@ -56,7 +59,8 @@ class State:
     k: int
     iterate: Iterate
     solution: DualSolution
-    certificate: Certificate
+    problem: Problem
+    gradient: GradientField
     draw: Draw
     estimate: Array
     eta: float
@@ -64,6 +68,11 @@ class State:
     constants: Constants
 
     final = False
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """What is known of the duality gap at these weights without further draws."""
+        return certify(self.problem, self.solution, self.gradient, self.draw)
 
     @property
     def active(self) -> int:
@@ -138,11 +147,19 @@ class MirrorDescent:
                 # normalised by a draw of its own.
                 forecast.observe(self.sampler.draw(family, gradient, self.draws, rng), gradient)
             draw = self.sampler.draw(family, gradient, self.draws, rng)
-            certificate = certify(problem, solution, gradient, draw)
             eta = self.step(k, forecast.moments(gradient))
             ascent = problem.slope(draw.estimate())
             yield State(
-                k, iterate, solution, certificate, draw, ascent, eta, self.average, constants
+                k,
+                iterate,
+                solution,
+                problem,
+                gradient,
+                draw,
+                ascent,
+                eta,
+                self.average,
+                constants,
             )
             iterate.step(draw.indices, eta * ascent, eta)
             forecast.observe(draw, gradient)
@@ -177,7 +194,7 @@ class Forecast:
 
     def observe(self, draw: Draw, gradient: GradientField) -> None:
         """Take a draw into account."""
-        mass = gradient.mass
+        mass = gradient.rough_mass
         if not mass > 0:
             return
         self.second_moment = _moving(
@@ -189,7 +206,7 @@ class Forecast:
 
     def moments(self, gradient: GradientField) -> Moments:
         """Return the forecast at a dual point."""
-        scale = self.strength / 2 * gradient.mass
+        scale = self.strength / 2 * gradient.rough_mass
         now = max(scale * np.sqrt(self.second_moment or 0.0), np.finfo(float).tiny)
         self.first = self.first or now
         curvature = scale * (self.norm_power or 0.0) ** (1 / self.power) if self.own_norm else 0.0
