@@ -405,3 +405,11 @@ def test_beyond_floating_point(maker, rng):
     X, y = regression(rng)
     with pytest.raises(ValueError, match="beyond floating-point range"):
         maker().fit(X, y * 1e160)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("centre", [0.0, 0.2])
+def test_points_far_away_are_projected_too(norm, centre, rng):
+    direction = rng.uniform(0.1, 1.0, size=5)
+    point = project(1e18 * direction, np.full(5, centre), 0.7, norm)
+    assert np.linalg.norm(point - centre, norm) == pytest.approx(0.7, rel=1e-6)

@@ -16,6 +16,9 @@ from ..estimators.tasks import Regression
 from ..objective import Problem
 from .power_kernel import PowerKernel, PowerMachine
 
+LONGEST = 1e6
+"""Largest step, in radii: far beyond the ball only its direction counts."""
+
 STEP_TOL = 1e-6
 """Projected gradient descent ends when the weights move by less than this."""
 
@@ -137,7 +140,8 @@ class PolynomialCombination(Regression, PowerMachine):
                 step /= 2
             decrease = solution.objective - reached.objective
             if decrease > 0:
-                mu, solution, step = trial, reached, 2 * step
+                mu, solution = trial, reached
+                step = min(2 * step, LONGEST * self.radius)
             if moved < STEP_TOL * self.radius or decrease <= self.tol * solution.objective:
                 break
         else:
@@ -171,5 +175,6 @@ def project(point: Array, centre: Array, radius: float, norm: int) -> Array:
 
     if excess(0.0) <= 0:
         return at(0.0)
-    above = np.abs(away).max() if norm == 1 else float(np.linalg.norm(away)) / radius
+    # Where everything is well inside, also after rounding.
+    above = np.abs(away).max() if norm == 1 else 2 * float(np.linalg.norm(away)) / radius
     return at(brentq(excess, 0.0, above, xtol=1e-15 * above, rtol=1e-14))

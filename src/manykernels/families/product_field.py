@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Array, Index
+from ..bases import GramStack
 from .base import Draw, GradientField, choose, nonnegative
 from .index_sets import all_indices, elementary, leave_one_out, unsigned_without
 
@@ -45,7 +46,10 @@ class ProductField(GradientField):
         """Mass of the index set at each degree."""
         if self.enumerated:
             sums = [float(part.sum()) for part in self._members]
+        elif isinstance(self.bases, GramStack):
+            sums = [float(np.vdot(self.start, part)) for part in self.family.polynomials]
         else:
+            # Sums of squares, unlike the quadratic forms of n x n matrices, keep their digits.
             sums = [self.bases.total(self.start)]
             for d in range(1, self.family.degree + 1):
                 paths = self.family.index_set.paths(d)

@@ -161,16 +161,23 @@ class ProductFamily(KernelFamily):
         Between own rows and those of ``other``, by default own rows. For ordered tuples this
         holds with :math:`\nu = \infty`.
         """
-        cross: Cross
-        if isinstance(self.bases, FeatureBlocks):
-            right = self.bases if other is None else other.bases
-            assert isinstance(right, FeatureBlocks)
-            cross = CrossBlocks(self.bases, right)
-        else:
-            cross = self.bases
-        polynomials = self.index_set.polynomials(cross, self.degree)
+        polynomials = self._polynomials(self if other is None else other)
         parts = [part / rho**2 for part, rho in zip(polynomials, self.rho, strict=True)]
         return np.sum(parts, axis=0)
+
+    @cached_property
+    def polynomials(self) -> list[Array]:
+        """Sums of all kernels of each degree on own rows, kept."""
+        return self._polynomials(self)
+
+    def _polynomials(self, other: Self) -> list[Array]:
+        cross: Cross
+        if isinstance(self.bases, FeatureBlocks):
+            assert isinstance(other.bases, FeatureBlocks)
+            cross = CrossBlocks(self.bases, other.bases)
+        else:
+            cross = self.bases
+        return self.index_set.polynomials(cross, self.degree)
 
     @cached_property
     def total(self) -> Array:
@@ -182,11 +189,6 @@ class ProductFamily(KernelFamily):
         """Rows in blocks for which the symmetric polynomials fit in a fixed budget."""
         # The polynomials of a block and what they are made from: three matrices a degree.
         return self.bases.row_blocks(_CACHE_BYTES // max(1, 3 * self.degree))
-
-    @cached_property
-    def _cached_polynomials(self) -> list[Array]:
-        whole = self.bases.cross_rows(slice(0, self.rows))
-        return self.index_set.polynomials(whole, self.degree - 1)
 
     @cached_property
     def diagonals(self) -> tuple[Array, list[Array], list[Array]]:
@@ -206,7 +208,7 @@ class ProductFamily(KernelFamily):
             whole = len(self.row_blocks) == 1
             cross = self.bases.cross_rows(rows)
             polynomials = (
-                self._cached_polynomials[:remaining]
+                self.polynomials[:remaining]
                 if whole
                 else self.index_set.polynomials(cross, remaining - 1)
             )
