@@ -23,8 +23,8 @@ from .methods import Method
 WIDEST = 8
 """Strengths are looked for from 10^-WIDEST to 10^WIDEST, in the scale of a sum of losses."""
 
-STEPS, DECADES, MOST_DECADES = 8, 4, 8
-"""Lasso's strengths: so many to a decade, over 4 decades below the largest that matters, and on
+STEPS, DECADES, MOST_DECADES = 8, 2, 8
+"""Lasso's strengths: so many to a decade, over 2 decades below the largest that matters, and on
 to 8 while the best is in the last decade."""
 
 
