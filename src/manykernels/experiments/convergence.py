@@ -281,7 +281,8 @@ def report(frame: pd.DataFrame, out: Path, command: str) -> str:
     figure, axes = new_figure(2, len(data), 3.2 * len(data), 6.0)
     for (row, panel), (column, name) in product(enumerate(PANELS), enumerate(data)):
         draw_panel(axes[row, column], paths, name, panel)
-    axes[0, 0].legend(fontsize=7)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     save_figure(figure, out, "convergence")
     times = race(paths)
     optima = frame[frame["method"] == "optimum"]
@@ -326,9 +327,9 @@ Made by `{command}`; numbers in [convergence.csv](convergence.csv).
 
 All methods minimise the same objective over the same kernels: products of up to three columns,
 ordered tuples merged, nu = 2, squared loss, ridge 1e-5 (sum scale), no intercept, on training
-parts of the paper's sizes ({splits} random splits). "Rank-one" kernels are products of columns
-for everyone; "dense" ones are n x n matrices for everyone, as in the paper. Step sizes of the
-methods with one draw are tuned over {{0.03, 0.1, 0.3, 1, 3}} on full-length runs of the first
+parts of the paper's sizes. Number of random splits: {splits}. "Rank-one" kernels are products of
+columns for everyone; "dense" ones are n x n matrices for everyone, as in the paper. Step sizes of
+the methods with one draw are tuned over {{0.03, 0.1, 0.3, 1, 3}} on full-length runs of the first
 split; those with 50 draws use the default step, which has nothing to tune. One BLAS thread. The
 clock includes making the kernels. The optimum comes from analytic updates run to a gap of 1e-8.
 

@@ -200,13 +200,15 @@ PAGE = """# Real data
 
 Made by `{command}`; numbers in [real.csv](real.csv).
 
-{splits} random splits of the paper's sizes, the same for all methods; inputs and target are
-standardised with the statistics of the training rows.{generated} The strength is chosen on
-validation rows, in the scale of a sum of losses (Lasso's along a path of its own, eight strengths
-to a decade). Mean over splits of the test mean squared error, with its standard error. "Chosen" is,
-in each split, that configuration of a method which has the least validation error. "ours D=2",
-"D=3" and "D=3 prior" are the paper's; "steep" prices each further factor four times as high (rho =
-1, 1, 4, 16), as HKL does by default; with p = 2 all kernels keep equal weights (a closed form).
+Number of random splits of the paper's sizes, the same for all methods: {splits}. Inputs and target
+are standardised with the statistics of the training rows.{generated}
+
+The strength is chosen on validation rows, in the scale of a sum of losses (Lasso's along a path of
+its own, eight strengths to a decade). Mean over splits of the test mean squared error, with its
+standard error. "Chosen" is, in each split, that configuration of a method which has the least
+validation error. "ours D=2", "D=3" and "D=3 prior" are the paper's; "steep" prices each further
+factor four times as high (rho = 1, 1, 4, 16), as HKL does by default; with p = 2 all kernels keep
+equal weights (a closed form).
 
 ![test error of all methods on each data set](real.png)
 
