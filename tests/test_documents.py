@@ -52,3 +52,26 @@ def test_architecture_names_every_part():
             assert path.name in text
         elif path.is_dir() and (path / "__init__.py").exists():
             assert f"{path.name}/" in text
+
+
+def test_every_page_of_results_names_the_command_that_makes_it():
+    folder = ROOT / "docs" / "reproduction"
+    table = (folder / "README.md").read_text()
+    for name in ("convergence", "synthetic", "real"):
+        command = re.search(
+            r"Made by `(manykernels reproduce [^`]+)`", (folder / f"{name}.md").read_text()
+        )
+        assert command is not None
+        assert command[1].startswith(f"manykernels reproduce {name} --runs")
+        assert f"`{command[1]}`" in table
+        for suffix in ("csv", "png", "svg"):
+            assert (folder / f"{name}.{suffix}").exists()
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/**/*.md")), ids=str
+)
+def test_links_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
+        if not target.startswith("http"):
+            assert (path.parent / target).exists(), target
