@@ -64,12 +64,12 @@ def ours(
     return Method(make)
 
 
-def hierarchical(degree: int, rounds: int = 15) -> Method:
-    """Return HKL, to a gap of one percent or for some rounds of up to 200 further nodes."""
+def hierarchical(degree: int) -> Method:
+    """Return HKL, to a gap of one percent or for 15 rounds of up to 200 further nodes."""
 
     def make(alpha: float, columns: int) -> HierarchicalKernelLearning:
         return HierarchicalKernelLearning(
-            total_degree=degree, alpha=alpha, tol=1e-2, max_iter=rounds, standardize=False
+            total_degree=degree, alpha=alpha, tol=1e-2, max_iter=15, standardize=False
         )
 
     return Method(make)
