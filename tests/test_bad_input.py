@@ -10,7 +10,6 @@ from checks import interaction, regression
 from manykernels import MKLClassifier, MKLRegressor
 from manykernels.kernels import Precomputed
 from manykernels.losses import Hinge, Huber
-from manykernels.solvers import MirrorDescent
 
 BOTH = pytest.mark.parametrize("estimator", [MKLRegressor, MKLClassifier])
 
@@ -32,9 +31,10 @@ BOTH = pytest.mark.parametrize("estimator", [MKLRegressor, MKLClassifier])
         ({"max_time": -3}, "max_time must be a positive number"),
         ({"index_set": "sets"}, "index_set must be one of 'auto', 'tuples'"),
         ({"standardize": "yes"}, "standardize must be one of True, False, 'scale'"),
-        ({"solver": "newton"}, "solver must be one of 'auto', 'mirror-descent'"),
+        ({"solver": "newton"}, "solver must be one of 'auto', 'working-set', 'full-pass'"),
         ({"solver": "mirror-descent", "p": 2}, "needs p < 2"),
-        ({"solver": MirrorDescent(), "p": 2}, "needs p < 2"),
+        ({"solver": "working-set", "p": 4 / 3}, "needs p = 1; got p=1.33"),
+        ({"solver": "full-pass", "p": 1}, "needs 1 < p < 2"),
         ({"fit_intercept": "no"}, "fit_intercept must be one of True, False"),
         ({"verbose": "yes"}, "verbose must be an integer >= 0"),
         ({"rho": "high"}, "rho must hold"),

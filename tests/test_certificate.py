@@ -120,7 +120,8 @@ def test_dual_points_that_do_not_add_up_cost(rng):
     problem, _family, solution = setting(rng, 4 / 3)
     with_intercept = replace(problem, intercept=True)
     off = replace(solution, intercept=np.array([3.0]))
-    extra = problem.strength * abs(3.0 * solution.alpha.sum())
+    reach = 3.0 + np.abs(problem.y).max()
+    extra = problem.strength * reach * abs(solution.alpha.sum())
     assert from_norm(with_intercept, off, 0.0, "exact").gap == pytest.approx(
         from_norm(problem, off, 0.0, "exact").gap + extra
     )

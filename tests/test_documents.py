@@ -18,10 +18,9 @@ def test_readme_example(capsys):
     names = {}
     exec(first, names)
     model = names["model"]
-    assert model.explain(2)["term"].tolist() == ["x20", "x3 * x7 * x11"]
-    assert model.explain(2)["share"].sum() > 0.97
+    assert model.explain()["term"].tolist() == ["x20", "x3 * x7 * x11"]
     assert model.n_kernels_ == 23426
-    assert model.gap_ < 0.04
+    assert model.gap_ < 1e-12
     exec(second, names)
     assert names["model"].explain()["term"][0] == "texts * images"
 

@@ -583,7 +583,7 @@ def test_progress_counts_the_nodes_of_the_grid(rng, capsys):
 
 def test_limits_warn(rng):
     X, y, _ = planted(rng)
-    with pytest.warns(ConvergenceWarning, match=r"gap is .* above tol=1e-06"):
+    with pytest.warns(ConvergenceWarning, match=r"gap of .* above tol=1e-06"):
         model = HierarchicalKernelLearning(tol=1e-6, max_iter=1).fit(X, y)
     assert model.n_iter_ == 1
     assert model.gap_ > 1e-6

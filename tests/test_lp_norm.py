@@ -9,13 +9,12 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
 from checks import (
-    base_grams,
     conic_minimum,
     interaction,
     make_bases,
-    product_gram,
     random_problem,
     regression,
+    root_features,
 )
 from manykernels.baselines import LpNormMKL, LpNormMKLClassifier
 from manykernels.baselines.lp_norm import AnalyticUpdates, best_weights
@@ -27,21 +26,6 @@ from manykernels.solvers import run
 
 EXPONENTS = [1.0, 1.2, 4 / 3, 1.6]
 quietly = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-def root_features(family):
-    """Return features of every kernel of a family, from its matrix if it has none."""
-    indices = family.indices()
-    if family.explicit:
-        return family.features(indices)
-    grams = base_grams(family.bases)
-    columns, owners = [], []
-    for i, (index, weight) in enumerate(zip(indices, family.weights(indices), strict=True)):
-        values, vectors = np.linalg.eigh(weight * product_gram(grams, index))
-        live = values > 1e-9 * values.max()
-        columns.append(vectors[:, live] * np.sqrt(values[live]))
-        owners += [i] * int(live.sum())
-    return np.hstack(columns), np.array(owners)
 
 
 def solved(problem, family, passes=3000, tol=1e-7):
@@ -204,7 +188,7 @@ TWO = [(0, 0), (0, 1), (1, 2), (2, 2)]
 def test_features_made_anew_equal_features_kept(representation, rng, monkeypatch):
     problem, family, _, _ = setting(rng, representation, n=12)
     kept, _ = solved(problem, family)
-    monkeypatch.setattr("manykernels.baselines.lp_norm.KEPT_BYTES", 0)
+    monkeypatch.setattr("manykernels.solvers.full_pass.KEPT_BYTES", 0)
     monkeypatch.setattr("manykernels.families.base._BLOCK_ENTRIES", 12 * 3)
     anew, states = solved(problem, family)
     assert anew.solution.objective == pytest.approx(kept.solution.objective, rel=1e-10)

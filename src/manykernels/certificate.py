@@ -27,7 +27,7 @@ ESTIMABLE = 4 / 3 - 1e-9
 PERFECT = 1e-20
 """An objective of so little of that of f = 0 is a perfect fit, known only up to rounding."""
 
-Kind = Literal["exact", "bound", "estimate"]
+Kind = Literal["exact", "bound", "estimate", "none"]
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,19 @@ class Certificate:
         Objective minus dual value, at least the distance to the optimum.
     relative : float
         The gap divided by the objective.
-    kind : {"exact", "bound", "estimate"}
+    kind : {"exact", "bound", "estimate", "none"}
         ``"exact"``: from the gradient of every kernel. ``"bound"``: from draws, too small with
         probability 0.01 at most. ``"estimate"``: a one-sided 99 % upper confidence limit from
-        draws, by the normal theory of the mean.
+        draws, by the normal theory of the mean. ``"none"``: no convex problem was solved, and the
+        gap is not a number.
     """
 
     gap: float
     relative: float
     kind: Kind
+
+
+NO_CERTIFICATE = Certificate(np.nan, np.nan, "none")
 
 
 def from_norm(problem: Problem, solution: DualSolution, norm: float, kind: Kind) -> Certificate:

@@ -88,11 +88,14 @@ class Problem:
         return -self.strength * alpha / self.weights[:, None]
 
     def infeasibility(self, alpha: Array, intercept: Array) -> float:
-        r"""Return :math:`\lambda |b \sum_t \alpha_t|`, what a dual value may be too high by.
+        r"""Return :math:`\lambda (|b| + \max_t|y_t|)|\sum_t \alpha_t|`, an error of the dual value.
 
-        With an intercept a dual point must add up to zero; in floating point it nearly does.
+        With an intercept a dual point must add up to zero; in floating point it nearly does. The
+        error is that sum times the best constant, which the present one and the targets bound but
+        for odd cases.
         """
-        return self.strength * abs(float(intercept @ alpha.sum(axis=0)))
+        reach = np.abs(intercept) + np.abs(self.y).max(axis=0)
+        return self.strength * float(reach @ np.abs(alpha.sum(axis=0)))
 
     def dual(self, alpha: Array, quadratic: float) -> float:
         r"""Return the dual value of ``alpha``.

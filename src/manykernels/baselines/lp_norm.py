@@ -9,68 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Index, approximately
-from ..certificate import Certificate, from_norm
-from ..dual import DualSolution, FeatureSystem, GramSystem, System, solve
+from ..arrays import approximately
+from ..certificate import from_norm
+from ..dual import DualSolution, solve
 from ..estimators.base import FamilyMachine
 from ..estimators.tasks import Classification, Regression
 from ..families import KernelFamily
-from ..kernels import refuse_bytes
 from ..objective import Problem
 from ..potentials import power_norm
 from ..solvers import Result, solve_closed
-from ..solvers.iterate import system_of
-
-KEPT_BYTES = 2**30
-"""Features of all kernels are kept between passes if they fit in so many bytes."""
-
-KERNEL_BYTES = 250
-"""What a kernel of the list takes beside its features: its index, weight and gradient."""
-
-ABSORBED = 1e-20
-"""Weights below so much of the largest are set to zero, where they stay; with p = 1 most end so."""
-
-INNER_TOL = 1e-9
-"""Relative duality gap to which the dual is solved in each pass."""
-
-
-@dataclass(frozen=True)
-class Pass:
-    """The weights of all kernels of a list, and what they give.
-
-    Attributes
-    ----------
-    k : int
-        Number of the update to come, from 1.
-    indices : list of Index
-        All kernels.
-    theta : ndarray
-        Their weights.
-    solution : DualSolution
-        Predictor and objective.
-    certificate : Certificate
-        The exact duality gap.
-    """
-
-    k: int
-    indices: list[Index]
-    theta: Array
-    solution: DualSolution
-    certificate: Certificate
-
-    final = True
-    constants = None
-
-    @property
-    def active(self) -> int:
-        """Number of kernels with a positive weight."""
-        return int(np.count_nonzero(self.theta))
-
-    @property
-    def weights(self) -> tuple[list[Index], Array]:
-        """The kernels with positive weights, whose coefficients the solution has."""
-        live = np.flatnonzero(self.theta)
-        return [self.indices[i] for i in live.tolist()], self.theta[live]
+from ..solvers.full_pass import INNER_TOL, Design, Pass, best_weights, refuse_long_list
 
 
 @dataclass(frozen=True)
@@ -102,53 +50,6 @@ class AnalyticUpdates:
             certificate = from_norm(problem, solution, norm, "exact")
             yield Pass(k, design.indices, theta, solution, certificate)
             theta = best_weights(theta, gradients, nu)
-
-
-def best_weights(theta: Array, gradients: Array, nu: float) -> Array:
-    r"""Return the minimiser of :math:`\sum_i \theta_i^2 g_i/\theta'_i` over the ball; O(d)."""
-    squares = theta**2 * gradients
-    largest = squares.max(initial=0.0)
-    if not largest > 0:
-        return theta
-    weights = (squares / largest) ** (1 / (nu + 1))
-    weights[weights < ABSORBED] = 0.0
-    return np.asarray(weights / power_norm(weights, nu))
-
-
-class Design:
-    """All kernels of a family, summed with weights again and again."""
-
-    def __init__(self, family: KernelFamily) -> None:
-        self.family, self.indices = family, family.indices()
-        self.columns: Array | None = None
-        if family.explicit and 8 * family.enumeration_work <= KEPT_BYTES:
-            columns, self.owners = family.features(self.indices)
-            self.columns = np.asfortranarray(columns)
-
-    def system(self, theta: Array) -> System:
-        """Return the kernel of given weights, in the smaller form."""
-        live = theta > 0
-        if self.columns is None:
-            kept = [self.indices[i] for i in np.flatnonzero(live).tolist()]
-            return system_of(self.family, kept, theta[live])
-        columns, owners = self.columns, self.owners
-        if not live.all():
-            columns, owners = columns[:, live[owners]], owners[live[owners]]
-        scaled = columns * np.sqrt(theta)[owners]
-        if scaled.shape[1] < self.family.rows:
-            return FeatureSystem(scaled)
-        return GramSystem(scaled @ scaled.T)
-
-
-def refuse_long_list(family: KernelFamily) -> None:
-    """Raise before work starts if the list of all kernels would not fit in memory."""
-    refuse_bytes(
-        KERNEL_BYTES * family.distinct + int(2 * min(KEPT_BYTES, 8 * family.enumeration_work)),
-        "the list of all kernels",
-        f"{approximately(family.distinct):.3g} kernels",
-        "Use a smaller degree or fewer columns, or MKLRegressor or MKLClassifier, which never "
-        "list them.",
-    )
 
 
 class BaseLpNorm(FamilyMachine):

@@ -67,13 +67,21 @@ class FeatureBlocks:
         """Whether the features are few next to the rows: O(n R^2) against O(n^2 R)."""
         return bool(self.features.shape[1] <= 4 * self.rows)
 
+    def take(self, rows: slice) -> FeatureBlocks:
+        """Return the same blocks on some of the rows."""
+        return (
+            FeatureBlocks(sparse.csr_array(self.features)[rows], self.sizes)
+            if sparse.issparse(self.features)
+            else FeatureBlocks(self.features[rows], self.sizes)
+        )
+
     def without_rows(self) -> FeatureBlocks:
         """Return the same blocks on no rows."""
         return FeatureBlocks(np.empty((0, self.features.shape[1])), self.sizes)
 
     def columns(self, start: int, stop: int) -> Array:
         """Return some columns of the features, dense."""
-        return _dense(self.features[:, start:stop])
+        return dense(self.features[:, start:stop])
 
     def block(self, j: int) -> Array:
         """Return the features of base kernel ``j``, dense, of shape (n, m_j)."""
@@ -87,7 +95,7 @@ class FeatureBlocks:
         if self.single:
             return self._single_products(indices), np.arange(len(indices))
         ones = np.ones((self.rows, 1))
-        parts = [reduce(_khatri_rao, (self.block(j) for j in index), ones) for index in indices]
+        parts = [reduce(khatri_rao, (self.block(j) for j in index), ones) for index in indices]
         owners = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
         return np.hstack([np.empty((self.rows, 0)), *parts]), owners
 
@@ -125,7 +133,7 @@ class FeatureBlocks:
             np.multiply(self._gather(last[start:stop]), prefix, out=out[start:stop])
 
     def _gather(self, numbers: Array) -> Array:
-        return _dense(self.features.T[numbers])
+        return dense(self.features.T[numbers])
 
     def start(self, alpha: Array) -> Array:
         """Return the state of the empty prefix."""
@@ -133,7 +141,7 @@ class FeatureBlocks:
 
     def extend(self, state: Array, j: int) -> Array:
         """Multiply every column of the state by every feature of kernel ``j``."""
-        return _khatri_rao(state, self.block(j))
+        return khatri_rao(state, self.block(j))
 
     def total(self, state: Array) -> float:
         """Return the sum of squares of the column sums."""
@@ -145,7 +153,7 @@ class FeatureBlocks:
 
     def diagonals(self) -> Array:
         """Return the sums of squares of each row of each block."""
-        return self._block_sums(_dense(self.features**2)).T
+        return self._block_sums(dense(self.features**2)).T
 
     def state_diagonal(self, state: Array) -> Array:
         """Return the sums of squares of the rows of the state."""
@@ -187,7 +195,7 @@ class FeatureBlocks:
             left = self.features[:, self.offsets[start] : self.offsets[stop]]
             table = np.zeros((left.shape[1], right.shape[1]))
             for column in state.T:
-                table += _dense(left.T @ _scale_rows(right, column)) ** 2
+                table += dense(left.T @ _scale_rows(right, column)) ** 2
             if not self.single:
                 table = np.add.reduceat(table, inside, axis=1)
                 table = np.add.reduceat(table, self.offsets[start:stop] - self.offsets[start])
@@ -250,7 +258,7 @@ class CrossBlocks:
         """Return the sum of all kernels' k-th powers; one matrix product if blocks are columns."""
         if self.left.single:
             left = self.left.features[self.selected] ** k
-            return _dense(left @ (self.right.features**k).T)
+            return dense(left @ (self.right.features**k).T)
         return sum((self.kernel(j) ** k for j in range(self.count)), np.zeros(self.shape))
 
 
@@ -262,7 +270,8 @@ def _forms(columns: Array, weight: Array | None, rows: slice) -> Array:
     return np.sum(part * (weight @ columns), axis=0)
 
 
-def _dense(matrix: Any) -> Array:
+def dense(matrix: Any) -> Array:
+    """Return a matrix as an ordinary array."""
     return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
 
 
@@ -272,7 +281,14 @@ def _scale_rows(matrix: Any, factors: Array) -> Any:
     return matrix * factors[:, None]
 
 
-def _khatri_rao(left: Array, right: Array) -> Array:
+def scale_columns(matrix: Any, factors: Array) -> Any:
+    """Multiply the columns of a matrix, sparse or not, by factors."""
+    if sparse.issparse(matrix):
+        return matrix @ sparse.diags_array(factors)
+    return matrix * factors
+
+
+def khatri_rao(left: Array, right: Array) -> Array:
     """Return all products of a column of ``left`` with a column of ``right``."""
     columns = left.shape[1] * right.shape[1]
     return (left[:, :, None] * right[:, None, :]).reshape(len(left), columns)

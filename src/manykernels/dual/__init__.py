@@ -12,8 +12,18 @@ from ..objective import Problem
 from .libsvm import solvable, solve_libsvm
 from .newton import Point, newton, proximal_newton, squared_norm
 from .systems import Columns, FeatureSystem, GramSystem, System
+from .tall import TallColumns, TallSystem
 
-__all__ = ["Columns", "DualSolution", "FeatureSystem", "GramSystem", "System", "solve"]
+__all__ = [
+    "Columns",
+    "DualSolution",
+    "FeatureSystem",
+    "GramSystem",
+    "System",
+    "TallColumns",
+    "TallSystem",
+    "solve",
+]
 
 
 @dataclass(frozen=True)
@@ -114,7 +124,7 @@ def _solution(problem: Problem, system: System, point: Point, alpha: Array) -> D
     return DualSolution(
         alpha,
         point.coefficients,
-        isinstance(system, FeatureSystem),
+        not isinstance(system, GramSystem),
         point.intercept,
         honest.fitted,
         problem.primal(honest.fitted, squared_norm(system, honest)),

@@ -212,5 +212,5 @@ def _gap(problem: Problem, system: System, point: Point, v: Array) -> float:
     generated = system.from_dual(alpha)
     norm = float(system.inner(generated, generated, system.values(generated)).sum())
     primal = problem.primal(point.fitted, squared_norm(system, point))
-    slack = problem.infeasibility(alpha, point.intercept)
+    slack = problem.infeasibility(alpha, point.intercept) if problem.intercept else 0.0
     return (primal - problem.dual(alpha, norm) + slack) / primal if primal > 0 else 0.0

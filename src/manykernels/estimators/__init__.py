@@ -1,6 +1,6 @@
 """scikit-learn estimators."""
 
-from .classifier import MKLClassifier
-from .regressor import MKLRegressor
+from .classifier import MKLClassifier, MKLClassifierCV
+from .regressor import MKLRegressor, MKLRegressorCV
 
-__all__ = ["MKLClassifier", "MKLRegressor"]
+__all__ = ["MKLClassifier", "MKLClassifierCV", "MKLRegressor", "MKLRegressorCV"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from abc import abstractmethod
 from numbers import Integral
@@ -19,7 +20,7 @@ from ..losses import Loss
 from ..objective import Problem, exponent
 from ..predictor import Predictor, make_predictor
 from ..randomness import generator
-from ..solvers import MirrorDescent, Result, Solver, run, solve_closed
+from ..solvers import Result, Solver, choose, costs, run, solve_closed
 from .machine import KernelMachine, refuse_infinite
 from .progress import Progress
 
@@ -49,14 +50,17 @@ class FamilyMachine(KernelMachine):
         return predictor, result.solution.alpha
 
     def _family(self, bases: FeatureBlocks | GramStack) -> KernelFamily:
-        return ProductFamily(bases, self.degree, self._index_set(), self.rho, self._kernels.names)
+        return self._products(bases, self.degree, self.p)
 
-    def _index_set(self) -> IndexSet:
+    def _products(self, bases: FeatureBlocks | GramStack, degree: int, p: float) -> ProductFamily:
+        return ProductFamily(bases, degree, self._index_set(p), self.rho, self._kernels.names)
+
+    def _index_set(self, p: float) -> IndexSet:
         kind = self.index_set
         if kind == "auto":
             kind = "monomials" if self._kernels.explicit else "interactions"
         if kind == "tuples":
-            return Tuples(exponent(self.p))
+            return Tuples(exponent(p))
         return Monomials() if kind == "monomials" else Interactions()
 
     @abstractmethod
@@ -76,27 +80,31 @@ class FamilyMachine(KernelMachine):
 
     def _judge(self, result: Result) -> None:
         """Refuse a result that is no number; warn of one that is not what was asked for."""
-        gap = result.certificate.relative
-        refuse_infinite(result.solution.objective + gap, self.alpha)
-        kind = ConvergenceWarning
+        gap, kind = result.certificate.relative, result.certificate.kind
+        certified = kind != "none"
+        refuse_infinite(result.solution.objective + (gap if certified else 0.0), self._strength())
+        state = (
+            f"a relative duality gap of {gap:.2g}" if certified else f"{len(result.indices)} terms"
+        )
         if result.interrupted:
-            kind = InterruptedWarning
             message = (
                 f"Interrupted after {result.n_iter} iterations; the model is that of the last one, "
-                f"with a relative duality gap of {gap:.2g}."
+                f"with {state}."
             )
+            warnings.warn(message, InterruptedWarning, stacklevel=5)
         elif not result.converged:
+            goal = f", above tol={self.tol:g}" if certified else ", fewer than asked for"
+            remedy = "Raise max_iter or max_time, or accept a larger tol."
+            if getattr(self, "p", None) == 2:
+                remedy = "With p = 2 that is rounding: use a larger alpha."
             message = (
-                f"The relative duality gap is {gap:.2g} ({result.certificate.kind}) after "
-                f"{result.n_iter} iterations, above tol={self.tol:g}. "
-            ) + (
-                "With p = 2 that is rounding: use a larger alpha."
-                if getattr(self, "p", None) == 2
-                else "Raise max_iter or max_time, or accept a larger tol."
+                f"Stopped after {result.n_iter} iterations with {state} ({kind}){goal}. {remedy}"
             )
-        else:
-            return
-        warnings.warn(message, kind, stacklevel=5)
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)
+
+    def _strength(self) -> float:
+        """Return the strength of the penalty."""
+        return float(self.alpha)
 
     def _store(self, family: KernelFamily, result: Result, predictor: Predictor) -> None:
         self.terms_ = list(predictor.indices)
@@ -136,7 +144,7 @@ class FamilyMachine(KernelMachine):
 
 
 class BaseMKL(FamilyMachine):
-    """Base of our own estimators: randomized mirror descent, or the closed form of p = 2."""
+    """Base of our own estimators: the solver that the problem asks for, or the one asked for."""
 
     def __init__(
         self,
@@ -174,7 +182,16 @@ class BaseMKL(FamilyMachine):
 
     def _solve(self, problem: Problem, family: KernelFamily) -> Result:
         rng = generator(self.random_state)
-        if problem.p == 2:
+        if problem.p == 2 and self.solver == "auto":
             return solve_closed(problem, family, rng, self.tol)
-        solver = self.solver if isinstance(self.solver, MirrorDescent) else MirrorDescent()
-        return self._run(solver, problem, family, rng)
+        return self._run(self._solver(problem, family), problem, family, rng)
+
+    def _solver(self, problem: Problem, family: KernelFamily) -> Solver:
+        """Return the solver in use, and say why if asked to be verbose."""
+        if not isinstance(self.solver, str):
+            return self.solver
+        solver = choose(self.solver, problem, family)
+        if self.verbose >= 2:
+            cost = costs(family, problem.y.shape[1])
+            sys.stdout.write(f"{type(solver).__name__} for p = {problem.p:g}: {cost}\n")
+        return solver

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..solvers import MirrorDescent
+from ..solvers import NAMES
 
 
 def check_parameters(estimator: Any) -> None:
@@ -21,13 +21,29 @@ def check_parameters(estimator: Any) -> None:
     parameters = estimator.get_params(deep=False)
     for name, check in CHECKS.items():
         if name in parameters:
-            check(name, parameters[name])
+            # Estimators with a list of strengths also take lists of these, and choose.
+            many = "alphas" in parameters and name in ("p", "degree")
+            values = parameters[name]
+            for value in values if many and _several(values) else [values]:
+                check(name, value)
     solver, p = parameters.get("solver", "auto"), parameters.get("p")
-    if solver != "auto" and p == 2:
+    if solver in NEEDS and not _several(p) and not NEEDS[solver](p):
         raise ValueError(
-            f"solver={solver!r} needs p < 2; got p=2, whose optimum is a closed form. "
-            "Use solver='auto'."
+            f"solver={solver!r} needs {NEEDS_WORDS[solver]}; got p={p:g}. Use solver='auto'."
         )
+
+
+NEEDS: dict[str, Callable[[float], bool]] = {
+    "mirror-descent": lambda p: p < 2,
+    "working-set": lambda p: p == 1,
+    "full-pass": lambda p: 1 < p < 2,
+}
+
+NEEDS_WORDS = {
+    "mirror-descent": "p < 2 (p = 2 has a closed form)",
+    "working-set": "p = 1",
+    "full-pass": "1 < p < 2 (p = 2 has a closed form)",
+}
 
 
 def _p(name: str, value: Any) -> None:
@@ -36,6 +52,10 @@ def _p(name: str, value: Any) -> None:
             f"p must satisfy 1 <= p <= 2; got {value!r}. Use 1 for few kernels, 4/3 for the "
             "paper's choice, 2 for all kernels with equal weight."
         )
+
+
+def _several(value: Any) -> bool:
+    return isinstance(value, list | tuple | np.ndarray) and len(value) > 0
 
 
 def _flag(name: str, value: Any) -> None:
@@ -49,8 +69,18 @@ def _standardize(name: str, value: Any) -> None:
 
 
 def _solver(name: str, value: Any) -> None:
-    if not isinstance(value, MirrorDescent):
-        _one_of(name, value, ("auto", "mirror-descent"))
+    if not callable(getattr(value, "iterate", None)):
+        _one_of(name, value, NAMES)
+
+
+def _alphas(name: str, value: Any) -> None:
+    if value is None:
+        return
+    if not _several(value) or not all(_real(v) and v > 0 for v in value):
+        raise ValueError(
+            f"alphas must be a list of positive numbers or None; got {value!r}. Use None for a "
+            "grid chosen from the data."
+        )
 
 
 def _bound(name: str, value: Any, lowest: int) -> None:
@@ -132,4 +162,8 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     "fit_intercept": _flag,
     "verbose": _verbose,
     "solver": _solver,
+    "alphas": _alphas,
+    "n_alphas": partial(_integer, lowest=1, remedy="Use n_alphas=25"),
+    "one_standard_error": _flag,
+    "debias": _flag,
 }

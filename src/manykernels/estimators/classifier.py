@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .base import BaseMKL
+from .cv import BaseCV
 from .tasks import Classification
 
 
@@ -34,8 +35,9 @@ class MKLClassifier(Classification, BaseMKL):
         Strength of the penalty next to the mean loss.
     fit_intercept : bool, default=True
         Whether to add an unpenalised constant.
-    solver : {"auto", "mirror-descent"} or MirrorDescent, default="auto"
-        Solver.
+    solver : {"auto", "working-set", "full-pass", "mirror-descent", "greedy"} or solver object, \
+default="auto"
+        Solver; greedy selection needs a smooth loss (any but the hinge loss).
     max_iter : int, default=1000
         Largest number of iterations.
     tol : float, default=1e-2
@@ -65,6 +67,7 @@ class MKLClassifier(Classification, BaseMKL):
     See Also
     --------
     MKLRegressor : The same for real targets.
+    MKLClassifierCV : The same with the strength chosen by cross-validation.
 
     Examples
     --------
@@ -109,6 +112,89 @@ class MKLClassifier(Classification, BaseMKL):
             tol=tol,
             max_time=max_time,
             standardize=standardize,
+            random_state=random_state,
+            verbose=verbose,
+        )
+
+
+class MKLClassifierCV(Classification, BaseCV):
+    """Classification whose strength, and if asked for exponent and degree, are cross-validated.
+
+    Parameters
+    ----------
+    kernels, degree, index_set, rho, p, alphas, n_alphas, cv, one_standard_error, debias, \
+fit_intercept, solver, max_iter, tol, max_time, standardize, n_jobs, random_state, verbose :
+        As for :class:`MKLRegressorCV`; folds are stratified by class.
+    loss : {"logistic", "hinge", "squared_hinge", "squared"} or loss object, default="logistic"
+        Loss, also that by which models are compared.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    alpha_, n_terms_, p_, degree_, alphas_, score_path_, best_score_ :
+        As for :class:`MKLRegressorCV`.
+    terms_, theta_, coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
+n_iter_, history_ :
+        Of the fit to all rows, as for :class:`MKLClassifier`.
+
+    See Also
+    --------
+    MKLClassifier : Without the choice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manykernels import MKLClassifierCV
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> y = X[:, 0] * X[:, 1] > 0
+    >>> model = MKLClassifierCV(degree=2, p=1).fit(X, y)
+    >>> model.explain(top=1)["term"].tolist()
+    ['x0 * x1']
+    """
+
+    def __init__(
+        self,
+        kernels: Any = "linear",
+        degree: Any = 3,
+        index_set: str = "auto",
+        rho: Any = None,
+        p: Any = 4 / 3,
+        loss: Any = "logistic",
+        alphas: Any = None,
+        n_alphas: int = 25,
+        cv: Any = None,
+        one_standard_error: bool = False,
+        debias: bool = False,
+        fit_intercept: bool = True,
+        solver: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-2,
+        max_time: float | None = None,
+        standardize: bool | str = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            kernels=kernels,
+            degree=degree,
+            index_set=index_set,
+            rho=rho,
+            p=p,
+            loss=loss,
+            alphas=alphas,
+            n_alphas=n_alphas,
+            cv=cv,
+            one_standard_error=one_standard_error,
+            debias=debias,
+            fit_intercept=fit_intercept,
+            solver=solver,
+            max_iter=max_iter,
+            tol=tol,
+            max_time=max_time,
+            standardize=standardize,
+            n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
         )

@@ -90,18 +90,7 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _fit(self, X: Array, y: Array, weights: Array, loss: Loss, centre: float = 0.0) -> None:
         """Fit to validated X, targets of shape (n, c), less ``centre``, and sample weights."""
         used = np.flatnonzero(weights > 0)
-        rows, targets = X[used], y[used]
-        weights = weights[used] / weights[used].sum()
-
-        names = getattr(self, "feature_names_in_", None)
-        labels = [f"x{j}" for j in range(X.shape[1])] if names is None else names.tolist()
-        self._kernels: KernelSet = resolve(self.kernels, labels)
-        if isinstance(self._kernels, PairwiseKernel):
-            self._kernels.use(used, X.shape)
-        self._scaler = self._fit_scaler(rows, weights)
-        bases = self._kernels.fit(self._scaled(rows), rows)
-        _refuse_overflow(bases, self._highest_degree())
-        problem = self._problem(targets, weights, loss)
+        problem, bases = self._prepare(X, y, weights, loss)
         # Several threads make the many small matrix products of a fit slower, not faster.
         few = problem.y.shape[0] <= ONE_THREAD_ROWS
         with threadpool_limits(1, user_api="blas") if few else nullcontext():
@@ -111,6 +100,23 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         dual[used] = alpha
         self.dual_coef_ = self._shape_outputs(dual.T)
         self.intercept_ = self._shape_outputs(self._predictor.intercept)
+
+    def _prepare(
+        self, X: Array, y: Array, weights: Array, loss: Loss
+    ) -> tuple[Problem, FeatureBlocks | GramStack]:
+        """Resolve the kernels; return problem and base kernels on the rows of positive weight."""
+        used = np.flatnonzero(weights > 0)
+        rows, targets = X[used], y[used]
+        weights = weights[used] / weights[used].sum()
+        names = getattr(self, "feature_names_in_", None)
+        labels = [f"x{j}" for j in range(X.shape[1])] if names is None else names.tolist()
+        self._kernels: KernelSet = resolve(self.kernels, labels)
+        if isinstance(self._kernels, PairwiseKernel):
+            self._kernels.use(used, X.shape)
+        self._scaler = self._fit_scaler(rows, weights)
+        bases = self._kernels.fit(self._scaled(rows), rows)
+        _refuse_overflow(bases, self._highest_degree())
+        return self._problem(targets, weights, loss), bases
 
     def _problem(self, y: Array, weights: Array, loss: Loss) -> Problem:
         return Problem(y, weights, loss, float(self.alpha), 2.0, bool(self.fit_intercept))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .base import BaseMKL
+from .cv import BaseCV
 from .tasks import Regression
 
 
@@ -15,8 +16,10 @@ class MKLRegressor(Regression, BaseMKL):
         \min_w \frac1n\sum_t \ell\Big(y_t, \sum_i \langle w_i, \phi_i(x_t)\rangle + b\Big)
         + \frac{\alpha}{2} \Big(\sum_i \rho_i^p \|w_i\|^p\Big)^{2/p}
 
-    over exponentially many kernels i without listing them: kernels are drawn with probability
-    exactly proportional to their gradient, and each draw is a mirror-descent step.
+    over all kernels i, and says how far from the optimum the answer can be. Families that can be
+    priced or listed are solved by working sets or full passes. Those that cannot, however many
+    kernels they have, are solved by the paper's randomized mirror descent: kernels are drawn with
+    probability exactly proportional to their gradient, and each draw is a step.
 
     Parameters
     ----------
@@ -44,10 +47,18 @@ class MKLRegressor(Regression, BaseMKL):
     fit_intercept : bool, default=True
         Whether to add an unpenalised constant. Without it the constant kernel (degree 0) is the
         offset, as in the paper.
-    solver : {"auto", "mirror-descent"} or MirrorDescent, default="auto"
-        ``"auto"``: the closed form for p = 2, else randomized mirror descent.
+    solver : {"auto", "working-set", "full-pass", "mirror-descent", "greedy"} or solver object, \
+default="auto"
+        ``"working-set"`` (p = 1): a small set of kernels, grown by pricing the whole family.
+        ``"full-pass"`` (1 < p < 2): passes over all kernels, for families that can be listed.
+        ``"mirror-descent"`` (p < 2): the paper's randomized method, at a cost that does not depend
+        on the number of kernels. ``"auto"``: the first of these that is affordable; the closed
+        form for p = 2. ``"greedy"``: one kernel after another without any penalty (``alpha`` and
+        ``p`` play no part), 20 by default; ``manykernels.solvers.Greedy(terms)`` for another
+        number.
     max_iter : int, default=1000
-        Largest number of iterations, each one dual solution and 50 draws.
+        Largest number of iterations: rounds, passes, mirror-descent steps (each one dual
+        solution and 50 draws) or terms.
     tol : float, default=1e-2
         Relative duality gap to stop at.
     max_time : float, optional
@@ -77,8 +88,9 @@ class MKLRegressor(Regression, BaseMKL):
     gap_ : float
         Duality gap relative to the objective: the objective is within that of the optimum over
         all kernels.
-    gap_kind_ : {"exact", "bound", "estimate"}
-        How the gap was computed; see :class:`manykernels.certificate.Certificate`.
+    gap_kind_ : {"exact", "bound", "estimate", "none"}
+        How the gap was computed; see :class:`manykernels.certificate.Certificate`. Greedy selection
+        solves no convex problem: its gap is not a number and its kind ``"none"``.
     n_kernels_ : int
         Number of kernels in the family.
     n_iter_ : int
@@ -93,6 +105,7 @@ class MKLRegressor(Regression, BaseMKL):
     See Also
     --------
     MKLClassifier : The same for classes.
+    MKLRegressorCV : The same with the strength chosen by cross-validation.
 
     References
     ----------
@@ -108,4 +121,90 @@ class MKLRegressor(Regression, BaseMKL):
     >>> model = MKLRegressor(degree=2, random_state=0).fit(X, y)
     >>> model.explain(top=2)["term"].tolist()
     ['x0 * x3', 'x5']
+    """
+
+
+class MKLRegressorCV(Regression, BaseCV):
+    """Regression whose strength, and if asked for exponent and degree, are cross-validated.
+
+    In every fold, columns are standardised, kernels weighed and terms selected anew. Models of a
+    fold are fitted along a path from strong to weak penalties, each from the one before; a path
+    ends when six models in a row brought nothing.
+
+    Parameters
+    ----------
+    kernels : str, callable, scikit-learn kernel or list, default="linear"
+        Base kernels; see :class:`MKLRegressor`, as for parameters not described here.
+    degree : int or list of int, default=3
+        Largest number of base kernels in a product; one of a list is chosen.
+    index_set : {"auto", "tuples", "monomials", "interactions"}, default="auto"
+        Which products are in the family.
+    rho : sequence of float, default=ones
+        Scale factors of the degrees 0, 1, ..; as many as the largest degree needs.
+    p : float or list of float, default=4/3
+        Exponent of the group norm; one of a list is chosen.
+    loss : {"squared", "huber", "epsilon_insensitive"} or loss object, default="squared"
+        Loss, also that by which models are compared.
+    alphas : sequence of float, optional
+        Strengths. By default a geometric grid over six decades, from the strength whose model
+        explains about one percent of the loss.
+    n_alphas : int, default=25
+        Number of strengths of the default grid.
+    cv : int, splitter or iterable, default=5 folds
+        Cross-validation as anywhere in scikit-learn; ``ShuffleSplit(1)`` is a single validation
+        set.
+    one_standard_error : bool, default=False
+        Whether to take the simplest model (largest strength, fewest terms) within one standard
+        error of the best.
+    debias : bool, default=False
+        Whether to refit the selected terms without shrinkage. Models are then also compared after
+        that refit. For p = 1 only, where there is a selection.
+    fit_intercept : bool, default=True
+        Whether to add an unpenalised constant.
+    solver : str or solver object, default="auto"
+        As for :class:`MKLRegressor`. For ``"greedy"`` the number of terms, 100 at most
+        (``manykernels.solvers.Greedy(terms)`` for another limit), is chosen in place of the
+        strength.
+    max_iter, tol, max_time :
+        Limits of every single fit.
+    standardize : {True, "scale", False}, default=True
+        How columns are standardised.
+    n_jobs : int, optional
+        Folds computed at a time; -1 for as many as there are cores.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of randomness.
+    verbose : int, default=0
+        How much progress to write.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The chosen strength (not for greedy selection).
+    n_terms_ : int
+        The chosen number of terms (greedy selection only).
+    p_, degree_ : float, int
+        Exponent and degree in use.
+    alphas_ : ndarray of shape (n_candidates, n_alphas)
+        The strengths tried for each pair of degree and exponent, in that order.
+    score_path_ : ndarray of shape (n_candidates, n_alphas, n_folds)
+        Mean losses on the rows left out, negative; NaN behind the end of a path.
+    best_score_ : float
+        Mean over folds at the chosen setting.
+    terms_, theta_, coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
+n_iter_, history_ :
+        Of the fit to all rows, as for :class:`MKLRegressor`.
+
+    See Also
+    --------
+    MKLRegressor : Without the choice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from manykernels import MKLRegressorCV
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 0] * X[:, 3] + X[:, 5]
+    >>> model = MKLRegressorCV(degree=2, solver="greedy").fit(X, y)
+    >>> model.n_terms_, sorted(model.explain(top=2)["term"])
+    (4, ['x0 * x3', 'x5'])
     """

@@ -57,6 +57,7 @@ def ours(
             p=p,
             alpha=alpha,
             max_iter=max_iter,
+            solver="auto" if p == 2 else "mirror-descent",
             standardize=False,
             random_state=0,
         )

@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from ..arrays import Array, Index
+from ..arrays import Array, Index, approximately
 from ..bases import BaseKernels, FeatureBlocks, GramStack
 
 _BLOCK_ENTRIES = 2**24  # entries of the features made at a time when many kernels are summed
@@ -110,6 +110,13 @@ class KernelFamily(ABC):
     def closed(self, other: Self | None = None) -> Array:
         r"""Return the sum of all kernels, each with weight :math:`\rho_i^{-2}`."""
 
+    def equal_weights(self, nu: float) -> Array:
+        r"""Return equal weights of the members of the index set, of norm one, merged.
+
+        With these the kernel is :meth:`closed` times :math:`N^{-1/\nu}`, N the size of the set.
+        """
+        return np.full(self.distinct, approximately(self.size) ** (-1 / nu))
+
     @property
     def explicit(self) -> bool:
         """Whether the kernels have explicit features."""
@@ -125,6 +132,13 @@ class KernelFamily(ABC):
         assert isinstance(self.bases, FeatureBlocks)
         columns, owners = self.bases.products(indices)
         return columns * np.sqrt(self.weights(indices))[owners], owners
+
+    def owners(self, indices: Sequence[Index]) -> Array:
+        """Return the position of the index that each column of ``features`` belongs to."""
+        assert isinstance(self.bases, FeatureBlocks)
+        sizes = self.bases.sizes
+        widths = [int(np.prod([sizes[j] for j in index], dtype=int)) for index in indices]
+        return np.repeat(np.arange(len(indices)), widths)
 
     def gram(
         self, indices: Sequence[Index], theta: Array, other: KernelFamily | None = None

@@ -126,6 +126,14 @@ class ProductFamily(KernelFamily):
             return [self.index_set.multiplicity(table) for table in self.tables]
         return [np.ones(1)] * (self.degree + 1)
 
+    def equal_weights(self, nu: float) -> Array:
+        r"""Return equal weights of the members of the set, merged: :math:`(m_i/N)^{1/\nu}`."""
+        copies = [
+            np.broadcast_to(repeats, len(table))
+            for repeats, table in zip(self.table_multiplicities, self.tables, strict=True)
+        ]
+        return np.asarray((np.concatenate(copies) / approximately(self.size)) ** (1 / nu))
+
     def indices(self) -> list[Index]:
         """Return all distinct kernels, by degree, then in lexicographic order."""
         return [tuple(row) for table in self.tables for row in table.tolist()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -77,6 +77,17 @@ class Solver(Protocol):
         ...
 
 
+@runtime_checkable
+class WarmSolver(Solver, Protocol):
+    """A solver that can start from the answer to a similar problem on the same family."""
+
+    def resume(
+        self, problem: Problem, family: KernelFamily, rng: np.random.Generator, start: Result
+    ) -> Iterator[State]:
+        """Yield the state before each step, from a start."""
+        ...
+
+
 Callback = Callable[[State, dict[str, float]], bool | None]
 
 
@@ -89,6 +100,7 @@ def run(
     tol: float,
     max_time: float | None = None,
     callback: Callback | None = None,
+    start: Result | None = None,
 ) -> Result:
     """Run a solver until the gap is small enough, or iterations or seconds run out.
 
@@ -113,6 +125,8 @@ def run(
     callback : callable, optional
         Called before each step with the state and the entry of the history; a true value ends
         the run.
+    start : Result, optional
+        Answer to the problem with another strength, to start from if the solver can.
 
     Returns
     -------
@@ -124,10 +138,14 @@ def run(
     history: dict[str, list[float]] = {key: [] for key in HISTORY}
     state: State | None = None
     ended: tuple[DualSolution, Certificate] | None = None
-    interrupted, draws = False, FINAL_DRAWS
+    interrupted, finished, draws = False, False, FINAL_DRAWS
     wait, patience = 0, PATIENCE
     try:
-        for state in solver.iterate(problem, family, rng):
+        if start is not None and isinstance(solver, WarmSolver):
+            states = solver.resume(problem, family, rng, start)
+        else:
+            states = solver.iterate(problem, family, rng)
+        for state in states:
             seconds = time.perf_counter() - began
             gap = state.certificate.relative
             active = float(state.active)
@@ -149,6 +167,8 @@ def run(
                 draws = FEW_DRAWS
                 break
             ended = None
+        else:
+            finished = True
     except KeyboardInterrupt:
         if state is None:
             raise
@@ -161,7 +181,7 @@ def run(
         solution,
         certificate,
         state.k - 1,
-        certificate.relative <= tol,
+        finished if certificate.kind == "none" else certificate.relative <= tol,
         interrupted,
         history,
         state.constants,

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..arrays import Array, Index
 from ..certificate import Certificate
 from ..dual import DualSolution
 from .theory import Constants
+
+if TYPE_CHECKING:
+    from .loop import State
 
 HISTORY = ("iteration", "seconds", "objective", "gap", "active")
 
@@ -33,7 +37,7 @@ class Result:
     n_iter : int
         Steps taken.
     converged : bool
-        Whether the gap met the tolerance.
+        Whether the gap met the tolerance, or a solver without one came to its end.
     interrupted : bool
         Whether it was stopped by Ctrl-C.
     history : dict of list
@@ -53,3 +57,16 @@ class Result:
     interrupted: bool = False
     history: dict[str, list[float]] = field(default_factory=lambda: {key: [] for key in HISTORY})
     constants: Constants | None = None
+
+
+def from_state(state: State, history: dict[str, list[float]] | None = None) -> Result:
+    """Return the answer of a solver that stopped at a state."""
+    return Result(
+        *state.weights,
+        False,
+        state.solution,
+        state.certificate,
+        state.k - 1,
+        True,
+        history=history or {key: [] for key in HISTORY},
+    )

@@ -1,0 +1,130 @@
+"""Features of many rows that are never held whole: made anew, a block of rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from ..arrays import Array
+from .systems import Ridge, factorise
+
+BLOCK_ENTRIES = 2**20
+"""Numbers of a block of rows."""
+
+
+class TallColumns:
+    """Columns of which some rows at a time can be made.
+
+    Parameters
+    ----------
+    make : callable
+        Takes a slice of rows and returns their part of the columns.
+    rows, width : int
+        Number of rows and columns.
+    """
+
+    def __init__(self, make: Callable[[slice], Array], rows: int, width: int) -> None:
+        self.make, self.rows, self.width = make, rows, width
+        self._curvature: Array | None = None
+        self._products = self._centre = np.empty(0)
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield the rows of each block and its columns."""
+        height = max(1, BLOCK_ENTRIES // max(1, self.width))
+        for start in range(0, self.rows, height):
+            rows = slice(start, min(start + height, self.rows))
+            yield rows, self.make(rows)
+
+    def dot(self, weights: Array) -> Array:
+        """Return the columns times weights, of shape (n, c)."""
+        out = np.empty((self.rows, weights.shape[1]))
+        for rows, block in self.blocks():
+            out[rows] = block @ weights
+        return out
+
+    def transposed_dot(self, values: Array) -> Array:
+        """Return inner products with columns of values, of shape (m, c)."""
+        return sum(
+            (block.T @ values[rows] for rows, block in self.blocks()),
+            start=np.zeros((self.width, values.shape[1])),
+        )
+
+    def products(self, curvature: Array) -> tuple[Array, Array]:
+        """Return weighted means, and inner products of the columns less their means.
+
+        O(n m^2); from memory if the weights are the same array as before.
+        """
+        if curvature is not self._curvature:
+            total = float(curvature.sum())
+            # Around the mean of the first block: sums of raw squares would lose digits.
+            shift = np.zeros(self.width)
+            sums, squares = np.zeros(self.width), np.zeros((self.width, self.width))
+            for rows, block in self.blocks():
+                if rows.start == 0:
+                    shift = block.mean(axis=0)
+                moved = block - shift
+                weighted = moved * curvature[rows, None]
+                sums += weighted.sum(axis=0)
+                squares += moved.T @ weighted
+            self._centre = shift + sums / total
+            self._products = squares - np.outer(sums, sums) / total
+            self._curvature = curvature
+        return self._centre, self._products
+
+
+@dataclass(frozen=True)
+class TallSystem:
+    """The m x m system of tall columns times factors. O(n m^2 + m^3) a solve.
+
+    The products of the columns are kept as long as the curvature is that of before: for the
+    squared loss they are made once, and a solve with other factors is O(n m + m^3).
+
+    Parameters
+    ----------
+    columns : TallColumns
+        The columns.
+    factors : ndarray of shape (m,)
+        What they are multiplied by.
+    """
+
+    columns: TallColumns
+    factors: Array
+
+    def ridge(self, curvature: Array, linear: Array, strength: float, intercept: bool) -> Ridge:
+        """Solve the normal equations."""
+        scale = self.factors
+        centre, matrix = self.columns.products(curvature)
+        right = self.columns.transposed_dot(linear)
+        total = curvature.sum()
+        if intercept:
+            level = linear.sum(axis=0) / total
+            right = right - total * np.outer(centre, level)
+        else:
+            matrix = matrix + total * np.outer(centre, centre)
+        matrix = matrix * scale[:, None] * scale
+        matrix[np.diag_indices_from(matrix)] += strength
+        factor, _ = factorise(matrix, matrix.diagonal().copy())
+        w = cho_solve(factor, scale[:, None] * right, check_finite=False)
+        b = level - (scale * centre) @ w if intercept else np.zeros(linear.shape[1])
+        values = self.values(w)
+        return Ridge(w, b, values, linear - curvature[:, None] * (values + b))
+
+    def values(self, coefficients: Array) -> Array:
+        """Return the function's values."""
+        return self.columns.dot(self.factors[:, None] * coefficients)
+
+    def inner(self, left: Array, right: Array, right_values: Array) -> Array:
+        """Return inner products of weights."""
+        return np.sum(left * right, axis=0)
+
+    def matrix(self) -> Array:
+        """Return the kernel matrix."""
+        whole = self.columns.make(slice(0, self.columns.rows)) * self.factors
+        return whole @ whole.T
+
+    def from_dual(self, alpha: Array) -> Array:
+        """Return the weights of a dual point."""
+        return self.factors[:, None] * self.columns.transposed_dot(alpha)

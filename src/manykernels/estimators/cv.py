@@ -1,0 +1,288 @@
+"""Strength, exponent, degree or number of terms, chosen by cross-validation."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils.metaestimators import _safe_split
+
+from ..arrays import Array
+from ..bases import FeatureBlocks, GramStack
+from ..families import ProductFamily
+from ..losses import Loss
+from ..objective import Problem
+from ..predictor import Predictor, make_predictor
+from ..randomness import generator
+from ..solvers import Greedy, Result
+from .base import BaseMKL, InterruptedWarning
+from .path import Evaluator, Limits, growing, path, refit, strengths
+
+TERMS = 100
+"""Most terms that greedy selection may choose where their number is cross-validated."""
+
+PATIENCE = 6
+"""A path ends when so many of its models in a row were no better than an earlier one."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A degree, an exponent and the sizes of the models of its path.
+
+    Attributes
+    ----------
+    degree : int
+        Largest number of base kernels in a product.
+    p : float
+        Exponent of the group norm.
+    sizes : ndarray
+        Strengths in descending order; numbers of terms for greedy selection.
+    """
+
+    degree: int
+    p: float
+    sizes: Array
+
+
+class BaseCV(BaseMKL):
+    """Base of the estimators that choose their strength."""
+
+    def __init__(
+        self,
+        kernels: Any = "linear",
+        degree: Any = 3,
+        index_set: str = "auto",
+        rho: Any = None,
+        p: Any = 4 / 3,
+        loss: Any = "squared",
+        alphas: Any = None,
+        n_alphas: int = 25,
+        cv: Any = None,
+        one_standard_error: bool = False,
+        debias: bool = False,
+        fit_intercept: bool = True,
+        solver: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-2,
+        max_time: float | None = None,
+        standardize: bool | str = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernels = kernels
+        self.degree = degree
+        self.index_set = index_set
+        self.rho = rho
+        self.p = p
+        self.loss = loss
+        self.alphas = alphas
+        self.n_alphas = n_alphas
+        self.cv = cv
+        self.one_standard_error = one_standard_error
+        self.debias = debias
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_time = max_time
+        self.standardize = standardize
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _greedy(self) -> Greedy | None:
+        """Return greedy selection if it was asked for."""
+        if isinstance(self.solver, Greedy):
+            return self.solver
+        return Greedy(TERMS) if isinstance(self.solver, str) and self.solver == "greedy" else None
+
+    def _exponents(self) -> list[float]:
+        return [float(p) for p in np.atleast_1d(self.p)] if self._greedy() is None else [1.0]
+
+    def _degrees(self) -> list[int]:
+        return [int(d) for d in np.atleast_1d(self.degree)]
+
+    def _highest_degree(self) -> int:
+        return max(self._degrees())
+
+    def _problem(self, y: Array, weights: Array, loss: Loss) -> Problem:
+        return Problem(y, weights, loss, 1.0, 1.0, bool(self.fit_intercept))
+
+    def _products(self, bases: FeatureBlocks | GramStack, degree: int, p: float) -> ProductFamily:
+        rho = None if self.rho is None else list(self.rho)[: degree + 1]
+        return ProductFamily(bases, degree, self._index_set(p), rho, self._kernels.names)
+
+    def _strength(self) -> float:
+        return getattr(self, "alpha_", np.nan)
+
+    def _fit(self, X: Array, y: Array, weights: Array, loss: Loss, centre: float = 0.0) -> None:
+        if self.debias and self._greedy() is None and any(p > 1 for p in self._exponents()):
+            raise ValueError(
+                f"debias=True needs p = 1 or solver='greedy'; got p={self.p!r}. With p > 1 every "
+                "kernel has a weight: there is no selection to refit. Use p=1."
+            )
+        folds = list(self._folds(X, y))
+        problem, bases = self._prepare(X, y, weights, loss)
+        rng = generator(self.random_state)
+        candidates = [
+            Candidate(degree, p, self._sizes(problem, bases, degree, p, rng))
+            for degree, p in product(self._degrees(), self._exponents())
+        ]
+        seeds = rng.integers(2**31, size=len(folds)).tolist()
+        work = partial(_score_fold, self, X, y, weights, loss, candidates)
+        scores = _in_order(
+            Parallel(n_jobs=self.n_jobs, return_as="generator")(
+                delayed(work)(train, test, seed)
+                for (train, test), seed in zip(folds, seeds, strict=True)
+            )
+        )
+        self._choose(candidates, scores)
+        super()._fit(X, y, weights, loss, centre)
+
+    def _folds(self, X: Array, y: Array) -> Iterator[tuple[Array, Array]]:
+        labels = y[:, 0] if y.shape[1] == 1 else y.argmax(axis=1)
+        classes = hasattr(self, "classes_")
+        cv = check_cv(self.cv, labels if classes else None, classifier=classes)
+        return cv.split(X, labels)
+
+    def _sizes(
+        self,
+        problem: Problem,
+        bases: FeatureBlocks | GramStack,
+        degree: int,
+        p: float,
+        rng: np.random.Generator,
+    ) -> Array:
+        greedy = self._greedy()
+        if greedy is not None:
+            return np.arange(greedy.terms + 1)
+        if self.alphas is not None:
+            return np.sort(np.asarray(self.alphas, dtype=float))[::-1]
+        family = self._products(bases, degree, p)
+        return strengths(replace(problem, p=p), family, self.n_alphas, rng)
+
+    def _paths(
+        self,
+        candidate: Candidate,
+        problem: Problem,
+        family: ProductFamily,
+        rng: np.random.Generator,
+    ) -> Iterator[Result]:
+        greedy = self._greedy()
+        here = replace(problem, p=candidate.p)
+        if greedy is not None:
+            return growing(greedy, here, family, rng)
+        limits = Limits(self.max_iter, self.tol, self.max_time)
+        return path(self._solver, here, family, candidate.sizes, limits, bool(self.debias), rng)
+
+    def _choose(self, candidates: list[Candidate], scores: list[list[Array]]) -> None:
+        """Take the best mean score, or the simplest model within its standard error."""
+        if not scores:
+            raise KeyboardInterrupt
+        longest = max(len(candidate.sizes) for candidate in candidates)
+        table = np.full((len(candidates), longest, len(scores)), -np.inf)
+        for fold, parts in enumerate(scores):
+            for number, part in enumerate(parts):
+                table[number, : len(part), fold] = part
+        mean = table.mean(axis=2)
+        best = np.unravel_index(int(mean.argmax()), mean.shape)
+        number, place = int(best[0]), int(best[1])
+        if self.one_standard_error and len(scores) > 1:
+            error = float(table[best].std(ddof=1)) / np.sqrt(len(scores))
+            # Models come in the order from simple to rich.
+            place = int(np.argmax(mean[number] >= mean[best] - error))
+        self._candidate, self._place = candidates[number], place
+        self.score_path_ = np.where(np.isinf(table), np.nan, table)
+        self.best_score_ = float(mean[number, place])
+        self.degree_, self.p_ = self._candidate.degree, self._candidate.p
+        if self._greedy() is None:
+            self.alphas_ = np.array([candidate.sizes for candidate in candidates])
+            self.alpha_ = float(self._candidate.sizes[place])
+        else:
+            self.n_terms_ = place
+
+    def _learn(self, problem: Problem, bases: FeatureBlocks | GramStack) -> tuple[Predictor, Array]:
+        family = self._products(bases, self.degree_, self.p_)
+        greedy = self._greedy()
+        rng = generator(self.random_state)
+        if greedy is not None:
+            chosen = replace(problem, p=1.0)
+            result = self._run(replace(greedy, terms=self.n_terms_), chosen, family, rng)
+        else:
+            chosen = replace(problem, p=self.p_, strength=self.alpha_)
+            result = self._solve(chosen, family)
+            if self.debias:
+                result = refit(chosen, family, result)
+        self._judge(result)
+        predictor = make_predictor(family, result, problem.weights)
+        self._store(family, result, predictor)
+        return predictor, result.solution.alpha
+
+
+def _in_order(results: Any) -> list[list[Array]]:
+    """Collect the scores of folds; what is finished when Ctrl-C comes is kept."""
+    scores: list[list[Array]] = []
+    try:
+        for part, interrupted in results:
+            scores.append(part)
+            if interrupted:
+                break
+    except KeyboardInterrupt:
+        if not scores:
+            raise
+        interrupted = True
+    else:
+        interrupted = bool(scores) and interrupted
+    if interrupted:
+        warnings.warn(
+            f"Interrupted: the choice rests on {len(scores)} folds.",
+            InterruptedWarning,
+            stacklevel=6,
+        )
+    return scores
+
+
+def _score_fold(
+    estimator: BaseCV,
+    X: Array,
+    y: Array,
+    weights: Array,
+    loss: Loss,
+    candidates: list[Candidate],
+    train: Array,
+    test: Array,
+    seed: int,
+) -> tuple[list[Array], bool]:
+    """Return the scores of all models on the rows left out, and whether Ctrl-C cut them short."""
+    machine = clone(estimator)
+    for name in ("n_features_in_", "feature_names_in_", "classes_"):
+        if hasattr(estimator, name):
+            setattr(machine, name, getattr(estimator, name))
+    inside, targets = _safe_split(estimator, X, y, train)
+    outside, truth = _safe_split(estimator, X, y, test, train)
+    problem, bases = machine._prepare(inside, targets, weights[train], loss)
+    new = machine._kernels.on(machine._scaled(outside), outside)
+    held = weights[test] / (weights[test].sum() or 1.0)
+    rng = np.random.default_rng(seed)
+    scores: list[Array] = []
+    for candidate in candidates:
+        family = machine._products(bases, candidate.degree, candidate.p)
+        evaluate = Evaluator(family, new, problem.weights)
+        own: list[float] = []
+        for result in machine._paths(candidate, problem, family, rng):
+            own.append(-float(np.sum(held[:, None] * loss.value(truth, evaluate(result)))))
+            if result.interrupted:
+                return [*scores, np.array(own)], True
+            if len(own) - int(np.argmax(own)) > PATIENCE:
+                break
+        scores.append(np.array(own))
+    return scores, False

@@ -1,0 +1,146 @@
+"""Models of decreasing penalty, or of more and more terms, on one set of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..arrays import Array, Index
+from ..bases import FeatureBlocks, GramStack
+from ..certificate import affordable
+from ..dual import DualSolution, solve
+from ..families import KernelFamily
+from ..families.pricing import pricer
+from ..objective import Problem
+from ..potentials import power_norm
+from ..predictor import make_predictor
+from ..solvers import Greedy, Result, Solver, debiased, run, solve_closed
+from ..solvers.iterate import system_of
+from ..solvers.result import from_state
+
+EXPLAINED = 0.01
+"""Share of the risk that the model of the largest strength explains."""
+
+SPAN = 1e-6
+"""Smallest strength of a grid chosen from the data, relative to the largest."""
+
+DRAWS = 1_000
+"""Draws behind the largest strength where gradients are too many to compute."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a fit of a path ends."""
+
+    max_iter: int
+    tol: float
+    max_time: float | None
+
+
+def largest_strength(problem: Problem, family: KernelFamily, rng: np.random.Generator) -> float:
+    r"""Return the strength whose model explains about one percent of the risk.
+
+    For a large strength the best predictor is :math:`K_\theta u/\lambda` with
+    :math:`u_t = -s_t\ell'(f_0)` and lowers the risk by
+    :math:`\|(u^\top K_i u/\rho_i^2)_i\|_{\nu^*}/\lambda`.
+    """
+    start = solve(problem, system_of(family, [], np.empty(0)))
+    pull = start.alpha * problem.strength
+    if problem.p == 1 and (family.explicit or affordable(family, problem.y.shape[1])):
+        best = pricer(family).top(pull, 1)
+        norm = float(best.scores[0]) if best.indices else 0.0
+    elif affordable(family, problem.y.shape[1]):
+        norm = power_norm(family.at(pull).all(), problem.dual_exponent)
+    else:
+        draw = family.at(pull).draw(DRAWS, rng)
+        largest = float(draw.gradients.max(initial=0.0)) or 1.0
+        power = problem.dual_exponent
+        values = draw.ratios / largest * (draw.gradients / largest) ** (power - 1)
+        norm = largest * draw.mean(values) ** (1 / power) if np.isfinite(power) else largest
+    return norm / (EXPLAINED * start.objective) if start.objective > 0 and norm > 0 else 1.0
+
+
+def strengths(
+    problem: Problem, family: KernelFamily, count: int, rng: np.random.Generator
+) -> Array:
+    """Return a geometric grid of strengths, descending."""
+    largest = largest_strength(problem, family, rng)
+    return np.geomspace(largest, largest * SPAN, count) if count > 1 else np.array([largest])
+
+
+def path(
+    solver: Callable[[Problem, KernelFamily], Solver],
+    problem: Problem,
+    family: KernelFamily,
+    alphas: Sequence[float] | Array,
+    limits: Limits,
+    debias: bool,
+    rng: np.random.Generator,
+) -> Iterator[Result]:
+    """Yield the model of each strength, each one started from the one before."""
+    last: Result | None = None
+    for alpha in alphas:
+        here = replace(problem, strength=float(alpha))
+        if problem.p == 2:
+            last = solve_closed(here, family, rng, limits.tol)
+        else:
+            last = run(
+                solver(here, family),
+                here,
+                family,
+                rng,
+                limits.max_iter,
+                limits.tol,
+                limits.max_time,
+                start=last,
+            )
+        yield refit(here, family, last) if debias else last
+
+
+def refit(problem: Problem, family: KernelFamily, result: Result) -> Result:
+    """Return the model of the same kernels without shrinkage."""
+    model = from_state(debiased(problem, family, result.indices), result.history)
+    return replace(model, interrupted=result.interrupted, n_iter=result.n_iter)
+
+
+def growing(
+    solver: Greedy, problem: Problem, family: KernelFamily, rng: np.random.Generator
+) -> Iterator[Result]:
+    """Yield the models of 0, 1, 2, ... terms."""
+    for state in solver.iterate(problem, family, rng):
+        yield from_state(state)
+
+
+class Evaluator:
+    """Predictions of the models of one path on new rows.
+
+    Features of a kernel on the new rows are made once for the whole path.
+    """
+
+    def __init__(
+        self, family: KernelFamily, bases: FeatureBlocks | GramStack, weights: Array
+    ) -> None:
+        self.family, self.here, self.weights = family, family.on(bases), weights
+        self.bases = bases
+        self.columns: dict[Index, Array] = {}
+
+    def __call__(self, result: Result) -> Array:
+        """Return decision values, of shape (n_new, c)."""
+        if not result.solution.in_features or result.closed:
+            return make_predictor(self.family, result, self.weights).decision(self.bases)
+        fresh = [index for index in result.indices if index not in self.columns]
+        if fresh:
+            columns, owners = self.here.features(fresh)
+            for i, index in enumerate(fresh):
+                self.columns[index] = columns[:, owners == i]
+        return self._values(result.indices, result.theta, result.solution)
+
+    def _values(self, indices: Sequence[Index], theta: Array, solution: DualSolution) -> Array:
+        out = np.zeros((self.here.rows, solution.coefficients.shape[1])) + solution.intercept
+        if not len(indices):
+            return out
+        parts = [self.columns[index] for index in indices]
+        roots = np.repeat(np.sqrt(theta), [part.shape[1] for part in parts])
+        return out + np.hstack(parts) @ (roots[:, None] * solution.coefficients)

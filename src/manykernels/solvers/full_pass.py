@@ -1,0 +1,293 @@
+"""Full passes over all kernels of a family that can be listed: accelerated analytic updates."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+
+import numpy as np
+
+from ..arrays import Array, Index, approximately
+from ..bases import FeatureBlocks
+from ..certificate import Certificate, from_norm
+from ..dual import (
+    Columns,
+    DualSolution,
+    FeatureSystem,
+    GramSystem,
+    System,
+    TallColumns,
+    TallSystem,
+    solve,
+)
+from ..families import KernelFamily
+from ..kernels import refuse_bytes
+from ..objective import Problem
+from ..potentials import power_norm
+from .iterate import system_of
+from .result import Result
+
+KEPT_BYTES = 2**30
+"""Features of all kernels are kept between passes if they fit in so many bytes."""
+
+TALL_BYTES = 64 * 2**20
+"""Features fewer than rows are made anew, a block of rows at a time, if they take more bytes."""
+
+KERNEL_BYTES = 250
+"""What a kernel of the list takes beside its features: its index, weight and gradient."""
+
+ABSORBED = 1e-20
+"""Weights below so much of the largest are set to zero, where they stay; with p = 1 most end so."""
+
+INNER_TOL = 1e-9
+"""Relative duality gap to which the dual is solved in each pass."""
+
+NEAR_ONE = 1.2
+"""Exponent nu below which the bolder update would not contract."""
+
+NOTHING = 1e-24
+"""Gradients of so little of the largest are rounding: such kernels get no weight."""
+
+LEAST = np.log(1e-100)
+"""Least logarithm of a weight, relative to the largest."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """The weights of all kernels of a list, and what they give.
+
+    Attributes
+    ----------
+    k : int
+        Number of the update to come, from 1.
+    indices : list of Index
+        All kernels.
+    theta : ndarray
+        Their weights.
+    solution : DualSolution
+        Predictor and objective.
+    certificate : Certificate
+        The exact duality gap.
+    """
+
+    k: int
+    indices: list[Index]
+    theta: Array
+    solution: DualSolution
+    certificate: Certificate
+
+    final = True
+    constants = None
+
+    @property
+    def active(self) -> int:
+        """Number of kernels with a positive weight."""
+        return int(np.count_nonzero(self.theta))
+
+    @property
+    def weights(self) -> tuple[list[Index], Array]:
+        """The kernels with positive weights, whose coefficients the solution has."""
+        live = np.flatnonzero(self.theta)
+        return [self.indices[i] for i in live.tolist()], self.theta[live]
+
+
+@dataclass(frozen=True)
+class FullPass:
+    r"""Fixed-point passes over all kernels, with Anderson acceleration, for p > 1.
+
+    At the optimum :math:`\theta_i \propto g_i^{1/(\nu-1)}`. The updates are
+
+    .. math:: \theta'_i \propto (\theta_i\, g_i)^{1/\nu}.
+
+    In :math:`\log\theta`, near the optimum, the derivative of :math:`\log g` has eigenvalues
+    between -2 and 0 for the squared loss, so an update
+    :math:`\log\theta' = (1-t)\log\theta + t \log g/(\nu-1)` shrinks errors by
+    :math:`\max(|1-t|, |1-t-2t/(\nu-1)|)`. That is least, 1/nu, for t = 1 - 1/nu, the update above;
+    the analytic one (Kloft et al. 2011), which lowers the objective for sure, has
+    t = (nu-1)/(nu+1) and shrinks them by 2/(nu+1). Anderson acceleration combines the last few
+    updates on top. A pass that raises the objective is taken back, and the analytic update taken
+    instead.
+
+    The first pass starts from equal weights, whose kernel has a closed form for product families.
+    Each further pass costs O(n^2 m) for m features in all, as one matrix product, and O(n^3) for
+    the dual; features are kept if they fit in a gigabyte and else made anew in blocks, so that
+    memory is O(n^2 + d). With fewer features than rows a pass costs O(n m + m^3) for the squared
+    loss, after one that costs O(n m^2).
+
+    Parameters
+    ----------
+    memory : int, default=5
+        Number of earlier updates that the acceleration combines; 0 leaves it out.
+    """
+
+    memory: int = 5
+
+    def iterate(
+        self, problem: Problem, family: KernelFamily, rng: np.random.Generator
+    ) -> Iterator[Pass]:
+        """Yield the state before each update."""
+        refuse_long_list(family)
+        design, nu = Design(family), problem.nu
+        system: System | None = None
+        if not design.tall:
+            system = GramSystem(family.closed() / approximately(family.size) ** (1 / nu))
+        return self._from(problem, design, family.equal_weights(nu), system)
+
+    def resume(
+        self, problem: Problem, family: KernelFamily, rng: np.random.Generator, start: Result
+    ) -> Iterator[Pass]:
+        """Yield the state before each update, from the weights of a start."""
+        design = Design(family)
+        known = dict(zip(start.indices, start.theta.tolist(), strict=True))
+        least = min(known.values())
+        theta = np.array([known.get(index, least) for index in design.indices])
+        return self._from(problem, design, theta / power_norm(theta, problem.nu), None)
+
+    def _from(
+        self, problem: Problem, design: Design, theta: Array, system: System | None
+    ) -> Iterator[Pass]:
+        family, nu = design.family, problem.nu
+        best: Pass | None = None
+        best_gradients = np.empty(0)
+        past: deque[tuple[Array, Array]] = deque(maxlen=self.memory + 1)
+        solution: DualSolution | None = None
+        for k in count(1):
+            system = system or design.system(theta)
+            solution = solve(problem, system, solution, INNER_TOL)
+            gradients = family.at(solution.alpha).all()
+            norm = power_norm(gradients, problem.dual_exponent)
+            certificate = from_norm(problem, solution, norm, "exact")
+            if norm == 0:  # nothing to explain: no kernel is needed
+                theta = np.zeros_like(theta)
+                solution = solve(problem, design.system(theta), solution)
+            state = Pass(k, design.indices, theta, solution, certificate)
+            if best is None or solution.objective <= best.solution.objective * (1 + 1e-12):
+                best, best_gradients = state, gradients
+                theta = self._update(theta, gradients, nu, past)
+            else:
+                past.clear()
+                theta = best_weights(best.theta, best_gradients, nu)
+            yield replace(best, k=k)
+            system = None
+
+    def _update(
+        self, theta: Array, gradients: Array, nu: float, past: deque[tuple[Array, Array]]
+    ) -> Array:
+        """Return the next weights; O(d memory)."""
+        largest = gradients.max(initial=0.0)
+        if not 0 < largest < np.inf:
+            return theta
+        live = (theta > 0) & (gradients > NOTHING * largest)
+        x = np.log(theta[live])
+        slope = np.log(gradients[live] / largest)
+        y = (2 * x + slope) / (nu + 1) if nu < NEAR_ONE else (x + slope) / nu
+        y = normalised(y, nu)
+        if past and len(past[-1][0]) != len(y):
+            past.clear()
+        past.append((y, y - x))
+        if len(past) > 1:
+            y = accelerated(past, np.exp(nu / 2 * x))
+        after = np.zeros_like(theta)
+        after[live] = np.exp(normalised(np.maximum(y, y.max() + LEAST), nu))
+        return after
+
+
+def normalised(x: Array, nu: float) -> Array:
+    """Return logarithms of weights of norm one."""
+    x = x - x.max()
+    return x - np.log(power_norm(np.exp(x), nu))
+
+
+def accelerated(past: deque[tuple[Array, Array]], weights: Array) -> Array:
+    """Return the combination of past updates whose residuals cancel best (Anderson)."""
+    values, residuals = (np.stack(part) for part in zip(*past, strict=True))
+    last = residuals[-1] * weights
+    changes = (residuals[-1] - residuals[:-1]) * weights
+    square = changes @ changes.T
+    square[np.diag_indices_from(square)] += 1e-10 * np.trace(square) + np.finfo(float).tiny
+    share = np.linalg.solve(square, changes @ last)
+    return values[-1] - share @ (values[-1] - values[:-1])
+
+
+def best_weights(theta: Array, gradients: Array, nu: float) -> Array:
+    r"""Return the minimiser of :math:`\sum_i \theta_i^2 g_i/\theta'_i` over the ball; O(d)."""
+    squares = theta**2 * gradients
+    largest = squares.max(initial=0.0)
+    if not largest > 0:
+        return theta
+    weights = (squares / largest) ** (1 / (nu + 1))
+    weights[weights < ABSORBED] = 0.0
+    return np.asarray(weights / power_norm(weights, nu))
+
+
+class Design:
+    """All kernels of a family, summed with weights again and again.
+
+    With fewer features than rows their products are made once where the loss allows, and the
+    features themselves, if they take more than 64 MB, are never held whole.
+    """
+
+    def __init__(self, family: KernelFamily) -> None:
+        self.family, self.indices = family, family.indices()
+        self.columns: Array | Columns | TallColumns = np.empty(0)
+        self.owners: Array | None = None
+        entries = family.enumeration_work
+        if not family.explicit:
+            return
+        if self.tall and 8 * entries > TALL_BYTES:
+            self.columns, self.owners = self._tall(self.indices), family.owners(self.indices)
+        elif 8 * entries <= KEPT_BYTES:
+            columns, self.owners = family.features(self.indices)
+            self.columns = Columns(columns) if self.tall else np.asfortranarray(columns)
+
+    @property
+    def tall(self) -> bool:
+        """Whether there are fewer features than rows."""
+        family = self.family
+        return family.explicit and family.enumeration_work < float(family.rows) ** 2
+
+    def _tall(self, indices: list[Index]) -> TallColumns:
+        bases = self.family.bases
+        assert isinstance(bases, FeatureBlocks)
+        return TallColumns(
+            lambda rows: self.family.on(bases.take(rows)).features(indices)[0],
+            self.family.rows,
+            len(self.family.owners(indices)),
+        )
+
+    def system(self, theta: Array) -> System:
+        """Return the kernel of the positive weights, in the smaller form."""
+        live = theta > 0
+        if self.owners is None:
+            kept = [self.indices[i] for i in np.flatnonzero(live).tolist()]
+            return system_of(self.family, kept, theta[live])
+        columns, owners = self.columns, self.owners
+        if not live.all():
+            owners = owners[live[owners]]
+            if isinstance(columns, TallColumns):
+                columns = self._tall([self.indices[i] for i in np.flatnonzero(live).tolist()])
+            else:
+                values = columns.values if isinstance(columns, Columns) else columns
+                columns = values[:, live[self.owners]]
+        factors = np.sqrt(theta)[owners]
+        if isinstance(columns, TallColumns):
+            return TallSystem(columns, factors)
+        if isinstance(columns, Columns):
+            return columns.system(factors)
+        scaled = columns * factors
+        if scaled.shape[1] < self.family.rows:
+            return FeatureSystem(scaled)
+        return GramSystem(scaled @ scaled.T)
+
+
+def refuse_long_list(family: KernelFamily) -> None:
+    """Raise before work starts if the list of all kernels would not fit in memory."""
+    refuse_bytes(
+        KERNEL_BYTES * family.distinct + int(2 * min(KEPT_BYTES, 8 * family.enumeration_work)),
+        "the list of all kernels",
+        f"{approximately(family.distinct):.3g} kernels",
+        "Use a smaller degree or fewer columns, or MKLRegressor or MKLClassifier, which never "
+        "list them.",
+    )

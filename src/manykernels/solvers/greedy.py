@@ -1,0 +1,191 @@
+"""Greedy selection: one kernel after another, all coefficients fitted anew each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+import numpy as np
+
+from ..arrays import Array, Index
+from ..certificate import NO_CERTIFICATE
+from ..dual import DualSolution
+from ..families import KernelFamily
+from ..families.pricing import pricer
+from ..objective import Problem
+from .least_squares import Fit, fit_of
+
+SHARE = 0.8
+"""The pool serves while its best gain is at least so much of the best one when it was priced, both
+relative to what is left to explain."""
+
+PERFECT = 1e-28
+"""A residual of so little of the target's sum of squares is rounding."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A model of kernels chosen one by one.
+
+    Attributes
+    ----------
+    k : int
+        Number of the choice to come, from 1.
+    indices : tuple of Index
+        Kernels chosen so far.
+    theta : ndarray
+        Their shares in the sum of the norms of the coefficients.
+    solution : DualSolution
+        The predictor; its objective is the risk.
+    """
+
+    k: int
+    indices: tuple[Index, ...]
+    theta: Array
+    solution: DualSolution
+
+    final = True
+    constants = None
+    certificate = NO_CERTIFICATE
+
+    @property
+    def active(self) -> int:
+        """Number of kernels chosen."""
+        return len(self.indices)
+
+    @property
+    def weights(self) -> tuple[list[Index], Array]:
+        """The kernels chosen."""
+        return list(self.indices), self.theta
+
+
+@dataclass(frozen=True)
+class Greedy:
+    r"""Fully corrective greedy selection from a family of kernels with features.
+
+    The kernel whose features explain most of what is left, :math:`g_i/\sigma_i^2` with
+    :math:`\sigma_i^2` the variance of its features, enters; then all coefficients are fitted
+    anew, without any penalty. For the squared loss this is orthogonal matching pursuit over a
+    dictionary that is never made.
+
+    One pricing of the family serves several choices: its best ``pool`` kernels are followed
+    exactly as the fit changes, and the next one is taken from among them while it explains
+    nearly as large a share of what is left as the first one did.
+
+    Parameters
+    ----------
+    terms : int, default=20
+        Number of kernels to choose. Fewer are chosen if nothing is left to explain.
+    pool : int, default=100
+        Kernels that one pricing yields; 1 prices the family for every choice.
+    """
+
+    terms: int = 20
+    pool: int = 100
+
+    def iterate(
+        self, problem: Problem, family: KernelFamily, rng: np.random.Generator
+    ) -> Iterator[Selection]:
+        """Yield the model before each choice.
+
+        Cost of a choice: O(n m) for m features in the pool and in the model; one pricing, in
+        single precision, every few choices.
+        """
+        if not family.explicit:
+            raise ValueError(
+                "greedy selection needs kernels with features; got kernels given by matrices. "
+                'Use kernels="linear" or "spline", or another solver.'
+            )
+        fit = fit_of(problem)
+        price = pricer(family, problem.weights, np.float32)
+        nothing = fit.scale
+        chosen: list[Index] = []
+        owners: list[int] = []
+        pool, floor = EMPTY, 0.0
+        for k in count(1):
+            yield selection(k, chosen, owners, fit.solution())
+            if len(chosen) >= self.terms or fit.scale <= PERFECT * nothing:
+                return
+            best, gain = pool.best(fit)
+            if not gain > floor * fit.scale:
+                wanted = self.pool + len(chosen)
+                listed = price.top(fit.pull(), wanted)
+                pool = pool_of(family, [i for i in listed.indices if i not in chosen], fit)
+                least = listed.scores[-1] if len(listed.indices) == wanted else 0.0
+                floor = max(least, SHARE * listed.scores[0]) / fit.scale if listed.indices else 0.0
+                best, gain = pool.best(fit)
+            columns, _ = family.features(pool.indices[best : best + 1])
+            if not gain > 0 or not fit.add(columns):
+                return
+            owners.extend([len(chosen)] * columns.shape[1])
+            chosen.append(pool.indices[best])
+            pool = pool.without(best, fit)
+
+
+def debiased(problem: Problem, family: KernelFamily, indices: Sequence[Index]) -> Selection:
+    """Return the model of given kernels without a penalty, less those that add nothing."""
+    fit = fit_of(problem)
+    chosen: list[Index] = []
+    owners: list[int] = []
+    for index in indices:
+        columns, _ = family.features([index])
+        if fit.add(columns):
+            owners.extend([len(chosen)] * columns.shape[1])
+            chosen.append(index)
+    return selection(len(chosen) + 1, chosen, owners, fit.solution())
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Candidates: their indices, their prepared columns, and the first column of each."""
+
+    indices: list[Index]
+    prepared: Array
+    starts: Array
+
+    def best(self, fit: Fit) -> tuple[int, float]:
+        """Return the position of the candidate that would explain most, and how much."""
+        if not self.indices:
+            return 0, 0.0
+        gains = fit.gains(self.prepared, self.starts)
+        best = int(np.argmax(gains))
+        return best, float(gains[best])
+
+    def without(self, position: int, fit: Fit) -> Pool:
+        """Return the others after one has been added to the fit."""
+        ends = np.append(self.starts, self.prepared.shape[1])
+        start, stop = ends[position], ends[position + 1]
+        prepared = np.delete(self.prepared, slice(start, stop), axis=1)
+        starts = np.delete(self.starts, position)
+        starts[position:] -= stop - start
+        indices = self.indices[:position] + self.indices[position + 1 :]
+        return Pool(indices, fit.update(prepared), starts)
+
+
+EMPTY = Pool([], np.empty((0, 0)), np.empty(0, dtype=int))
+
+
+def pool_of(family: KernelFamily, indices: Sequence[Index], fit: Fit) -> Pool:
+    """Return candidates as they are now."""
+    columns, owners = family.features(indices)
+    starts = np.searchsorted(owners, np.arange(len(indices)))
+    return Pool(list(indices), fit.prepare(columns), starts)
+
+
+def selection(
+    k: int, chosen: Sequence[Index], owners: Sequence[int], solution: DualSolution
+) -> Selection:
+    r"""Return a model as weights and a predictor in the space they give.
+
+    The weights :math:`\theta_i = \rho_i\|w_i\| / \sum_j \rho_j\|w_j\|` are those that p = 1 gives
+    to coefficients :math:`w_i`.
+    """
+    energy = np.sum(solution.coefficients**2, axis=1)
+    norms = np.sqrt(np.bincount(owners, energy, minlength=len(chosen)))
+    theta = norms / (norms.sum() or 1.0)
+    roots = np.sqrt(theta)[list(owners), None]
+    scaled = np.divide(
+        solution.coefficients, roots, out=np.zeros_like(solution.coefficients), where=roots > 0
+    )
+    return Selection(k, tuple(chosen), theta, replace(solution, coefficients=scaled))

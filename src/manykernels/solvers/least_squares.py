@@ -1,0 +1,242 @@
+"""Unpenalised risk over a growing set of columns: what greedy selection and debiasing solve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+from ..arrays import Array
+from ..dual import DualSolution, FeatureSystem, solve
+from ..losses import SmoothLoss, Squared
+from ..objective import Problem
+
+DEPENDENT = 1e-7
+"""A column with less than this share of its length outside the others' span adds nothing."""
+
+RIDGE = 1e-8
+"""Ridge, relative to the columns' mean squares, that keeps separable classes finite."""
+
+
+class Fit(Protocol):
+    """The minimiser of the risk over the columns added so far (and a constant)."""
+
+    def pull(self) -> Array:
+        r"""Return :math:`-s_t\ell'(f_t)`, of shape (n, c): what is left to explain."""
+        ...
+
+    def prepare(self, columns: Array) -> Array:
+        """Return candidates in the form that the other methods take."""
+        ...
+
+    def gains(self, prepared: Array, starts: Array) -> Array:
+        """Return about how much of the risk each group of candidate columns would explain."""
+        ...
+
+    def add(self, columns: Array) -> bool:
+        """Add columns and fit anew; tell whether they add anything (else nothing is done)."""
+        ...
+
+    def update(self, prepared: Array) -> Array:
+        """Return prepared candidates after an addition."""
+        ...
+
+    @property
+    def scale(self) -> float:
+        """What gains are measured against: their sum over an orthogonal basis of everything."""
+        ...
+
+    def solution(self) -> DualSolution:
+        """Return the predictor; its coefficients belong to all columns added."""
+        ...
+
+
+def fit_of(problem: Problem) -> Fit:
+    """Return the fit without columns for a problem."""
+    return Projection(problem) if isinstance(problem.loss, Squared) else Refit(problem)
+
+
+class Projection:
+    """Least squares by orthogonalisation: O(n m) for a new column, accurate to rounding."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.root = np.sqrt(problem.weights)[:, None]
+        self.residual = self.root * problem.y
+        self.basis = np.empty((len(self.root), 16), order="F")
+        self.triangle = np.zeros((16, 16))
+        self.used: list[int] = []  # columns behind the basis vectors; -1 is the constant
+        self.width = 0
+        self.fresh = self.basis[:, :0]
+        self.products = np.zeros((16, problem.y.shape[1]))
+        if problem.intercept:
+            self._extend(self.root, [-1])
+
+    @property
+    def size(self) -> int:
+        """Number of basis vectors."""
+        return len(self.used)
+
+    @property
+    def scale(self) -> float:
+        """Weighted sum of squares of the residual."""
+        return float(np.sum(self.residual**2))
+
+    def pull(self) -> Array:
+        """Return the weighted residual."""
+        return self.root * self.residual
+
+    def prepare(self, columns: Array) -> Array:
+        """Return the part of columns of unit length outside the span, weighted."""
+        weighted = self.root * columns
+        lengths = np.linalg.norm(weighted, axis=0)
+        return self._outside(weighted / np.where(lengths > 0, lengths, 1.0))[0]
+
+    def update(self, prepared: Array) -> Array:
+        """Take the last columns added out of candidates."""
+        return prepared - self.fresh @ (self.fresh.T @ prepared)
+
+    def gains(self, prepared: Array, starts: Array) -> Array:
+        """Return how much the sum of squares would fall, exactly."""
+        products = prepared.T @ self.residual
+        if len(starts) == prepared.shape[1]:
+            lengths = np.einsum("ij,ij->j", prepared, prepared)
+            energy = np.sum(products**2, axis=1)
+            # A candidate that is nearly in the span would be all rounding.
+            return np.divide(
+                energy, lengths, out=np.zeros_like(energy), where=lengths > DEPENDENT**2
+            )
+        out = np.empty(len(starts))
+        for i, (start, stop) in enumerate(
+            zip(starts.tolist(), [*starts[1:].tolist(), prepared.shape[1]], strict=True)
+        ):
+            block = prepared[:, start:stop]
+            explained, *_ = np.linalg.lstsq(block.T @ block, products[start:stop], rcond=1e-10)
+            out[i] = np.sum(explained * products[start:stop])
+        return out
+
+    def add(self, columns: Array) -> bool:
+        """Add columns to the basis."""
+        before = self.size
+        self._extend(self.root * columns, range(self.width, self.width + columns.shape[1]))
+        if self.size == before:
+            return False
+        self.width += columns.shape[1]
+        return True
+
+    def _outside(self, columns: Array) -> tuple[Array, Array]:
+        """Return what the basis does not explain, and the coefficients of what it does."""
+        basis = self.basis[:, : self.size]
+        coefficients = basis.T @ columns
+        rest = columns - basis @ coefficients
+        # Twice is enough: once leaves the rounding of the first subtraction.
+        again = basis.T @ rest
+        return rest - basis @ again, coefficients + again
+
+    def _extend(self, weighted: Array, numbers: Sequence[int]) -> None:
+        rest, inside = self._outside(weighted)
+        vectors, upper, order = qr(rest, mode="economic", pivoting=True)
+        lengths = np.linalg.norm(weighted, axis=0)[order[: len(upper)]]
+        free = int(np.count_nonzero(np.abs(upper.diagonal()) > DEPENDENT * lengths))
+        # Pivoting puts the columns that add something first.
+        kept, old, new = order[:free], self.size, self.size + free
+        self._reserve(new)
+        self.basis[:, old:new] = vectors[:, :free]
+        self.triangle[:old, old:new] = inside[:, kept]
+        self.triangle[old:new, old:new] = upper[:free, :free]
+        self.used.extend(numbers[i] for i in kept.tolist())
+        self.fresh = self.basis[:, old:new]
+        self.products[old:new] = self.fresh.T @ self.residual
+        self.residual = self.residual - self.fresh @ self.products[old:new]
+
+    def _reserve(self, size: int) -> None:
+        if size <= self.basis.shape[1]:
+            return
+        room = 2 * size
+        basis = np.empty((len(self.basis), room), order="F")
+        basis[:, : self.size] = self.basis[:, : self.size]
+        triangle, products = np.zeros((room, room)), np.zeros((room, self.products.shape[1]))
+        triangle[: self.size, : self.size] = self.triangle[: self.size, : self.size]
+        products[: self.size] = self.products[: self.size]
+        self.basis, self.triangle, self.products = basis, triangle, products
+
+    def solution(self) -> DualSolution:
+        """Return the predictor."""
+        size, problem = self.size, self.problem
+        outputs = problem.y.shape[1]
+        weights = solve_triangular(
+            self.triangle[:size, :size], self.products[:size], check_finite=False
+        )
+        used = np.array(self.used, dtype=int)
+        coefficients = np.zeros((self.width, outputs))
+        coefficients[used[used >= 0]] = weights[used >= 0]
+        intercept = weights[used < 0].sum(axis=0) if problem.intercept else np.zeros(outputs)
+        fitted = problem.y - self.residual / self.root
+        alpha = problem.dual_point(problem.loss.gradient(problem.y, fitted))
+        risk = problem.risk(fitted)
+        return DualSolution(alpha, coefficients, True, intercept, fitted, risk)
+
+
+class Refit:
+    """Newton's method from the last fit, with a ridge that is nothing but for separable classes."""
+
+    def __init__(self, problem: Problem) -> None:
+        if not isinstance(problem.loss, SmoothLoss):
+            raise ValueError(
+                "loss must be smooth where nothing is penalised; got "
+                f'{type(problem.loss).__name__}. Use loss="squared", "huber", '
+                '"squared_hinge" or "logistic".'
+            )
+        self.problem = problem
+        self.columns = np.empty((len(problem.y), 0))
+        self.last: DualSolution | None = None
+        self._solve()
+
+    @property
+    def scale(self) -> float:
+        """Weighted sum of squares of the slopes."""
+        return float(np.sum(self.pull() ** 2 / self.problem.weights[:, None]))
+
+    def pull(self) -> Array:
+        """Return the weighted slopes."""
+        problem = self.problem
+        assert self.last is not None
+        slopes = problem.loss.gradient(problem.y, self.last.fitted)
+        return -problem.weights[:, None] * slopes
+
+    def prepare(self, columns: Array) -> Array:
+        """Return the columns, centred if there is an intercept."""
+        return columns - self.problem.weights @ columns if self.problem.intercept else columns
+
+    def update(self, prepared: Array) -> Array:
+        """Return the candidates as they are."""
+        return prepared
+
+    def gains(self, prepared: Array, starts: Array) -> Array:
+        """Return squared slopes along the candidates of unit length."""
+        energy = np.sum((prepared.T @ self.pull()) ** 2, axis=1)
+        lengths = self.problem.weights @ prepared**2
+        energy, lengths = np.add.reduceat(energy, starts), np.add.reduceat(lengths, starts)
+        return np.divide(energy, lengths, out=np.zeros_like(energy), where=lengths > 0)
+
+    def add(self, columns: Array) -> bool:
+        """Add columns and fit anew."""
+        self.columns = np.hstack([self.columns, columns])
+        self._solve()
+        return True
+
+    def _solve(self) -> None:
+        sizes = self.problem.weights @ self.columns**2
+        ridge = RIDGE * (float(sizes.mean()) if len(sizes) else 1.0)
+        nearly = replace(self.problem, strength=max(ridge, np.finfo(float).tiny))
+        self.last = solve(nearly, FeatureSystem(self.columns), self.last)
+
+    def solution(self) -> DualSolution:
+        """Return the predictor."""
+        assert self.last is not None
+        problem, fitted = self.problem, self.last.fitted
+        alpha = problem.dual_point(problem.loss.gradient(problem.y, fitted))
+        return replace(self.last, alpha=alpha, objective=problem.risk(fitted))

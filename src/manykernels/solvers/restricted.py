@@ -1,0 +1,322 @@
+"""The problem of p = 1 on a few kernels: Newton's method with exact zeros."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from ..arrays import Array
+from ..dual import DualSolution
+from ..dual.newton import WIDTHS, Curved, Smoothed
+from ..dual.systems import factorise
+from ..losses import Loss, NonsmoothLoss, SmoothLoss, Squared
+from ..objective import Problem
+
+STEPS = 100
+"""Most Newton steps for one smooth problem."""
+
+PROXIMAL_STEPS = 100
+"""Most smooth problems that stand for one nonsmooth problem."""
+
+PIVOTS = 20
+"""Most times that one Newton step is solved anew without the groups that changed sign."""
+
+HALVINGS = 30
+"""Most times that a step is halved."""
+
+FLAT = 1e-6
+"""Least mean curvature of a loss, relative to its largest, that needs no addition."""
+
+ROUNDING = 1e-14
+"""Relative change of the objective that is no more than rounding."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Columns in groups, and coefficients of theirs.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n, m)
+        The features of some kernels side by side.
+    owners : ndarray of int of shape (m,)
+        The group that each column belongs to, ascending.
+    coefficients : ndarray of shape (m, c)
+        Coefficients of the columns, one column for each output.
+    intercept : ndarray of shape (c,)
+        The constants.
+    """
+
+    columns: Array
+    owners: Array
+    coefficients: Array
+    intercept: Array
+
+    @property
+    def count(self) -> int:
+        """Number of groups."""
+        return int(self.owners[-1]) + 1 if len(self.owners) else 0
+
+    def norms(self, values: Array) -> Array:
+        """Return the norm of each group of rows of an array of shape (m, c)."""
+        energy = np.sum(values**2, axis=1)
+        return np.sqrt(np.bincount(self.owners, energy, minlength=self.count))
+
+    @property
+    def fitted(self) -> Array:
+        """Predictions on the training rows."""
+        return self.columns @ self.coefficients + self.intercept
+
+    def keep(self, groups: Array) -> Groups:
+        """Return some of the groups, given by a mask."""
+        rows = groups[self.owners]
+        numbers = np.cumsum(groups) - 1
+        return replace(
+            self,
+            columns=self.columns[:, rows],
+            owners=numbers[self.owners[rows]],
+            coefficients=self.coefficients[rows],
+        )
+
+    def add(self, columns: Array, owners: Array) -> Groups:
+        """Return these groups and more, with coefficients of zero."""
+        nothing = np.zeros((columns.shape[1], self.coefficients.shape[1]))
+        return replace(
+            self,
+            columns=np.hstack([self.columns, columns]),
+            owners=np.concatenate([self.owners, owners + self.count]),
+            coefficients=np.vstack([self.coefficients, nothing]),
+        )
+
+
+def no_groups(problem: Problem) -> Groups:
+    """Return no groups at all, and constants of zero."""
+    rows, outputs = problem.y.shape
+    none = np.empty(0, dtype=int)
+    return Groups(np.empty((rows, 0)), none, np.empty((0, outputs)), np.zeros(outputs))
+
+
+def value(problem: Problem, loss: Curved | Loss, groups: Groups) -> float:
+    r"""Return :math:`\sum_t s_t\ell(f_t) + \frac\lambda2 (\sum_i \|w_i\|)^2`."""
+    risk = float(np.sum(problem.weights[:, None] * loss.value(problem.y, groups.fitted)))
+    return risk + problem.strength / 2 * float(groups.norms(groups.coefficients).sum()) ** 2
+
+
+def solve_restricted(problem: Problem, groups: Groups, tol: float) -> tuple[Groups, Array]:
+    r"""Minimise over the coefficients of all groups; return them and slopes :math:`\ell'(f)`.
+
+    Stops when the duality gap over these groups is below ``tol`` times the objective. A nonsmooth
+    loss is solved as a sequence of smooth ones around the last slopes (see
+    :func:`manykernels.dual.newton.proximal_newton`).
+    """
+    loss = problem.loss
+    if isinstance(loss, SmoothLoss):
+        groups = newton(problem, loss, groups, tol)
+        return groups, loss.gradient(problem.y, groups.fitted)
+    assert isinstance(loss, NonsmoothLoss)
+    slopes = loss.gradient(problem.y, groups.fitted)
+    unit = float(np.sum(problem.weights[:, None] * np.abs(problem.y))) or 1.0
+    for step in range(PROXIMAL_STEPS):
+        smoothed = Smoothed(loss, slopes, unit * WIDTHS[min(step, len(WIDTHS) - 1)])
+        # Almost exactly: what is left of stationarity is divided by the strength in a dual point.
+        groups = newton(problem, smoothed, groups, 1e-5 * tol, 1 / smoothed.width)
+        slopes = smoothed.gradient(problem.y, groups.fitted)
+        if restricted_gap(problem, groups, slopes) <= tol:
+            break
+    return groups, slopes
+
+
+def restricted_gap(problem: Problem, groups: Groups, slopes: Array) -> float:
+    """Return the duality gap over these groups, relative to the objective."""
+    alpha = problem.dual_point(slopes)
+    largest = float(groups.norms(groups.columns.T @ alpha).max(initial=0.0)) ** 2
+    primal = value(problem, problem.loss, groups)
+    slack = problem.infeasibility(alpha, groups.intercept) if problem.intercept else 0.0
+    return (primal - problem.dual(alpha, largest) + slack) / primal if primal > 0 else 0.0
+
+
+def smooth_gap(problem: Problem, groups: Groups, slopes: Array) -> float:
+    r"""Return the duality gap over these groups where the slopes are those of the predictor.
+
+    Then :math:`\ell(f) + \ell^*(v) = v f`, and no conjugate is needed.
+    """
+    alpha = problem.dual_point(slopes)
+    size = float(groups.norms(groups.coefficients).sum())
+    largest = float(groups.norms(groups.columns.T @ alpha).max(initial=0.0))
+    inner = float(np.sum(alpha * (groups.fitted - groups.intercept)))
+    slack = problem.infeasibility(alpha, groups.intercept) if problem.intercept else 0.0
+    return problem.strength / 2 * (size**2 - 2 * inner + largest**2) + slack
+
+
+def newton(
+    problem: Problem, loss: Curved, groups: Groups, tol: float, steepest: float = 1.0
+) -> Groups:
+    r"""Minimise a smooth risk with the squared sum of norms by Newton's method on the support.
+
+    The penalty is smooth while no group is zero: with directions :math:`u_i = w_i/\|w_i\|` and
+    :math:`\sigma = \sum_i\|w_i\|` its derivative is :math:`\lambda\sigma u` and its second
+    derivative :math:`\lambda(uu^\top + \mathrm{diag}(\sigma(I - u_iu_i^\top)/\|w_i\|))`. For
+    groups of one coefficient it is quadratic, so that for the squared loss a step ends at the
+    exact optimum of its support. Groups that a step would turn around are set to zero; zero
+    groups with a gradient above :math:`\lambda\sigma` enter in its direction. O(n m^2 + m^3)
+    a step for m coefficients in the support.
+    """
+    objective, extra = value(problem, loss, groups), 0.0
+    slopes = loss.gradient(problem.y, groups.fitted)
+    gap = smooth_gap(problem, groups, slopes)
+    for _ in range(STEPS):
+        if gap <= tol * objective:
+            break
+        curvature = loss.curvature(problem.y, groups.fitted)
+        if float(problem.weights @ curvature.min(axis=1)) < FLAT * steepest:
+            extra = max(extra, 100 * FLAT * steepest)
+        model = Model(problem, groups, slopes, curvature + extra)
+        for trial in (model.bold_step, model.careful_step):
+            moved, halvings = trial(), 0
+            reached = value(problem, loss, moved)
+            while reached > objective * (1 + ROUNDING) and halvings < HALVINGS:
+                moved, halvings = between(groups, moved), halvings + 1
+                reached = value(problem, loss, moved)
+            after = loss.gradient(problem.y, moved.fitted)
+            left = smooth_gap(problem, moved, after)
+            # Near the optimum the gap still shows what the objective no longer does.
+            if reached < objective * (1 - ROUNDING) or left < 0.9 * gap:
+                break
+        else:
+            if extra >= steepest or isinstance(loss, Squared):
+                break  # rounding: no further progress is possible
+            extra = max(FLAT * steepest, 100 * extra)
+            continue
+        groups, objective, slopes, gap = moved, reached, after, left
+        # Where a loss is flat Newton steps are far too long; some curvature shortens them.
+        extra = max(FLAT * steepest, 10 * extra) if halvings > 3 else extra / 10
+        extra = 0.0 if extra < FLAT * steepest else extra
+    return groups
+
+
+def between(groups: Groups, other: Groups) -> Groups:
+    """Return the coefficients half way between two sets of them."""
+    return replace(
+        groups,
+        coefficients=(groups.coefficients + other.coefficients) / 2,
+        intercept=(groups.intercept + other.intercept) / 2,
+    )
+
+
+class Model:
+    """The quadratic model of the objective around given coefficients."""
+
+    def __init__(self, problem: Problem, groups: Groups, slopes: Array, curvature: Array) -> None:
+        self.problem, self.groups = problem, groups
+        weights = problem.weights[:, None]
+        self.curvature = weights * curvature
+        self.linear = self.curvature * groups.fitted - weights * slopes
+        pull = groups.columns.T @ (weights * slopes)
+        self.norms, steep = groups.norms(groups.coefficients), groups.norms(pull)
+        self.total = float(self.norms.sum())
+        self.free = (self.norms > 0) | (steep > problem.strength * self.total * (1 + 1e-10))
+        new = self.norms == 0
+        lengths = np.where(new, steep, self.norms)
+        lengths = np.where(lengths > 0, lengths, 1.0)[groups.owners, None]
+        # Unit vectors: of the coefficients, or down the slope from zero.
+        self.directions = np.where(new[groups.owners, None], -pull, groups.coefficients) / lengths
+
+    def along(self, moved: Groups) -> Array:
+        """Return the length of each group along its direction."""
+        inner = np.sum(moved.coefficients * self.directions, axis=1)
+        return np.bincount(self.groups.owners, inner, minlength=self.groups.count)
+
+    def bold_step(self) -> Groups:
+        """Return the minimum without the groups that turn around, one set after another."""
+        free = self.free
+        for _ in range(PIVOTS):
+            moved = self.minimum(free)
+            turned = free & (self.along(moved) <= 0)
+            if not turned.any():
+                break
+            free = free & ~turned
+        return moved
+
+    def careful_step(self) -> Groups:
+        """Return the way to the minimum up to where the first group reaches zero."""
+        free = self.free
+        while True:
+            moved = self.minimum(free)
+            length = self.along(moved)
+            stuck = free & (self.norms == 0) & (length <= 0)
+            if not stuck.any():
+                break
+            free = free & ~stuck
+        turned = np.flatnonzero(length < 0)
+        if not len(turned):
+            return moved
+        times = self.norms[turned] / (self.norms[turned] - length[turned])
+        share, first = float(times.min()), int(turned[times.argmin()])
+        start = self.groups
+        coefficients = start.coefficients + share * (moved.coefficients - start.coefficients)
+        coefficients[start.owners == first] = 0.0
+        intercept = start.intercept + share * (moved.intercept - start.intercept)
+        return replace(start, coefficients=coefficients, intercept=intercept)
+
+    def minimum(self, free: Array) -> Groups:
+        """Return the minimum of the model over the coefficients of some groups, others zero."""
+        problem, groups = self.problem, self.groups
+        rows = free[groups.owners]
+        columns, towards = groups.columns[:, rows], self.directions[rows]
+        size, outputs = columns.shape[1], problem.y.shape[1]
+        matrix = np.zeros((outputs, size, outputs, size))
+        right = np.zeros((outputs, size))
+        centres, levels = np.zeros((outputs, size)), np.zeros(outputs)
+        for c in range(outputs):
+            bend, linear, own = self.curvature[:, c], self.linear[:, c], columns
+            if problem.intercept:
+                centres[c] = bend @ columns / bend.sum()
+                levels[c] = linear.sum() / bend.sum()
+                own, linear = columns - centres[c], linear - levels[c] * bend
+            matrix[c, :, c, :] = own.T @ (own * bend[:, None])
+            right[c] = own.T @ linear
+        axis = towards.T.ravel()
+        whole = matrix.reshape(len(axis), len(axis)) + problem.strength * np.outer(axis, axis)
+        if len(axis) > np.count_nonzero(free):
+            whole += self._across(towards, groups.owners[rows])
+        found = np.zeros_like(axis)
+        if size:
+            factor, _ = factorise(whole, whole.diagonal().copy())
+            found = cho_solve(factor, right.ravel(), check_finite=False)
+        coefficients = np.zeros_like(groups.coefficients)
+        coefficients[rows] = found.reshape(outputs, size).T
+        intercept = levels - np.sum(centres * coefficients[rows].T, axis=1)
+        return replace(groups, coefficients=coefficients, intercept=intercept)
+
+    def _across(self, towards: Array, owners: Array) -> Array:
+        """Return the curvature of the norms of groups across their directions."""
+        outputs, size = towards.shape[1], len(owners)
+        # A group that enters has no length yet; a short one keeps it to its direction for now.
+        short = 1e-3 * (self.total / max(1, int(np.count_nonzero(self.norms))) or 1.0)
+        lengths = np.where(self.norms > 0, self.norms, short)[owners]
+        bend = self.problem.strength * (self.total or short) / lengths
+        same = owners[:, None] == owners
+        out = np.zeros((outputs, size, outputs, size))
+        for c in range(outputs):
+            out[c, np.arange(size), c, np.arange(size)] = bend
+            for other in range(outputs):
+                across = np.outer(bend * towards[:, c], towards[:, other])
+                out[c, :, other, :] -= same * across
+        return out.reshape(outputs * size, outputs * size)
+
+
+def as_solution(problem: Problem, groups: Groups, slopes: Array) -> tuple[Array, DualSolution]:
+    r"""Return the weights :math:`\theta_i = \|w_i\|/\sum_j\|w_j\|` and the predictor in them."""
+    norms = groups.norms(groups.coefficients)
+    total = float(norms.sum())
+    theta = norms / (total or 1.0)
+    roots = np.sqrt(theta)[groups.owners, None]
+    scaled = np.divide(
+        groups.coefficients, roots, out=np.zeros_like(groups.coefficients), where=roots > 0
+    )
+    fitted = groups.fitted
+    objective = problem.primal(fitted, total**2)
+    alpha = problem.dual_point(slopes)
+    return theta, DualSolution(alpha, scaled, True, groups.intercept, fitted, objective)

@@ -1,0 +1,214 @@
+"""p = 1: a working set of kernels, grown by exact pricing of the whole family."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+
+import numpy as np
+
+from ..arrays import Array, Index
+from ..certificate import Certificate, from_norm
+from ..dual import DualSolution, solve
+from ..families import KernelFamily
+from ..families.pricing import pricer
+from ..losses import SmoothLoss
+from ..objective import Problem
+from .full_pass import best_weights
+from .interior import KernelList, solve_interior
+from .iterate import system_of
+from .restricted import Groups, as_solution, no_groups, solve_restricted
+from .result import Result
+
+SHARE = 0.1
+"""A restricted problem is solved to this share of the gap over the whole family."""
+
+FINEST = 1e-10
+"""No restricted problem is solved to less than this relative gap."""
+
+UPDATES = 300
+"""Most updates of the weights in one round, for kernels given by matrices and kinked losses."""
+
+NOTHING = 1e-7
+"""Weights of so much of the largest are zero, where a method only comes near to zero."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """The optimum over a working set.
+
+    Attributes
+    ----------
+    k : int
+        Number of the round to come, from 1.
+    indices : list of Index
+        Kernels with a positive weight.
+    theta : ndarray
+        Their weights.
+    solution : DualSolution
+        Predictor and objective.
+    certificate : Certificate
+        The exact duality gap over the whole family.
+    """
+
+    k: int
+    indices: list[Index]
+    theta: Array
+    solution: DualSolution
+    certificate: Certificate
+
+    final = True
+    constants = None
+
+    @property
+    def active(self) -> int:
+        """Number of kernels with a positive weight."""
+        return len(self.indices)
+
+    @property
+    def weights(self) -> tuple[list[Index], Array]:
+        """Kernels and their positive weights."""
+        return self.indices, self.theta
+
+
+@dataclass(frozen=True)
+class WorkingSet:
+    r"""Solve p = 1 on a small set of kernels, price the whole family, add the worst offenders.
+
+    At the optimum no kernel has a gradient above :math:`\langle\theta, g\rangle`. Each round adds
+    the kernels of largest gradient that do, solves the problem on the set to a tenth of the gap,
+    and drops the kernels whose weight has become zero.
+
+    Parameters
+    ----------
+    batch : int, default=20
+        Fewest kernels that may enter in a round; as many as there are in the set if these are
+        more.
+    """
+
+    batch: int = 20
+
+    def iterate(
+        self, problem: Problem, family: KernelFamily, rng: np.random.Generator
+    ) -> Iterator[Round]:
+        """Yield the state before each round.
+
+        Cost of a round: one pricing of the family and a few Newton steps, O(n m^2 + m^3) each for
+        m features in the set (kernels without features: O(n^3 + m n^2) for each update of the
+        weights).
+        """
+        return self._from(problem, family, Inside(problem, family))
+
+    def resume(
+        self, problem: Problem, family: KernelFamily, rng: np.random.Generator, start: Result
+    ) -> Iterator[Round]:
+        """Yield the state before each round, from the kernels of a start."""
+        inside = Inside(problem, family)
+        inside.solve(list(start.indices), SHARE, start)
+        return self._from(problem, family, inside)
+
+    def _from(self, problem: Problem, family: KernelFamily, inside: Inside) -> Iterator[Round]:
+        price = pricer(family)
+        for k in count(1):
+            room = max(self.batch, len(inside.indices)) if inside.groups else family.rows
+            # Of the kernels in the set none is far above the limit; so many more are enough.
+            listed = price.top(inside.solution.alpha, room + len(inside.indices))
+            norm = float(listed.scores[0]) if listed.indices else 0.0
+            certificate = from_norm(problem, inside.solution, norm, "exact")
+            yield inside.round(k, certificate)
+            known = set(inside.indices)
+            limit = inside.limit
+            fresh = [
+                index
+                for index, score in zip(listed.indices, listed.scores.tolist(), strict=True)
+                if score > limit and index not in known
+            ]
+            inside.solve(fresh[:room], max(FINEST, SHARE * min(1.0, certificate.relative)))
+
+
+class Inside:
+    """The kernels of a working set, and the optimum over them.
+
+    Two methods find it. Newton's method with exact zeros (:mod:`.restricted`) is fast while the
+    features in use are fewer than half the rows. Interior points (:mod:`.interior`) are for what
+    lies beyond, down to interpolation, and for kernels without features.
+    """
+
+    def __init__(self, problem: Problem, family: KernelFamily) -> None:
+        self.problem, self.family = problem, family
+        self.indices: list[Index] = []
+        self.theta = np.empty(0)
+        self.groups: Groups | None = None
+        if family.explicit:
+            self.groups = no_groups(problem)
+            self._newton(FINEST)
+        else:
+            self.solution = solve(problem, system_of(family, [], self.theta))
+
+    @property
+    def limit(self) -> float:
+        r"""The mean gradient :math:`\langle\theta, g\rangle`; all in use have it at the optimum."""
+        if not self.indices:
+            return 0.0
+        return float(self.theta @ self.family.at(self.solution.alpha).gradients(self.indices))
+
+    def solve(self, fresh: list[Index], tol: float, start: Result | None = None) -> None:
+        """Add kernels, as they are in a start if there is one; find the optimum over the set."""
+        self.indices = self.indices + fresh
+        if self.groups is not None:
+            columns, owners = self.family.features(fresh)
+            self.groups = self.groups.add(columns, owners)
+            if start is not None and start.solution.in_features:
+                roots = np.sqrt(start.theta)[owners, None]
+                self.groups = replace(
+                    self.groups,
+                    coefficients=roots * start.solution.coefficients,
+                    intercept=start.solution.intercept,
+                )
+            smooth = isinstance(self.problem.loss, SmoothLoss)
+            if smooth and self.groups.columns.shape[1] > self.family.rows / 2:
+                self.groups = None
+        if self.groups is not None:
+            self._newton(tol)
+        elif isinstance(self.problem.loss, SmoothLoss):
+            self._interior(tol)
+        else:
+            self._analytic(len(fresh), tol)
+
+    def _newton(self, tol: float) -> None:
+        assert self.groups is not None
+        self.groups, slopes = solve_restricted(self.problem, self.groups, tol)
+        live = self.groups.norms(self.groups.coefficients) > 0
+        self.groups = self.groups.keep(live)
+        self.indices = [self.indices[i] for i in np.flatnonzero(live).tolist()]
+        self.theta, self.solution = as_solution(self.problem, self.groups, slopes)
+
+    def _interior(self, tol: float) -> None:
+        kernels = KernelList(self.family, self.indices)
+        theta, self.solution = solve_interior(self.problem, kernels, tol)
+        self._keep(theta, theta > NOTHING * theta.max())
+        system = KernelList(self.family, self.indices).system(self.theta)
+        self.solution = solve(self.problem, system, self.solution)
+
+    def _analytic(self, fresh: int, tol: float) -> None:
+        # Zeros are absorbing: new kernels start with as much as the average.
+        theta = np.concatenate([self.theta, np.full(fresh, 1 / max(1, len(self.indices)))])
+        self._keep(theta, np.ones(len(theta), dtype=bool))
+        for _ in range(UPDATES):
+            system = system_of(self.family, self.indices, self.theta)
+            self.solution = solve(self.problem, system, self.solution)
+            gradients = self.family.at(self.solution.alpha).gradients(self.indices)
+            norm = float(gradients.max(initial=0.0))
+            if from_norm(self.problem, self.solution, norm, "exact").relative <= tol:
+                return
+            theta = best_weights(self.theta, gradients, 1.0)
+            self._keep(theta, theta > NOTHING)
+
+    def _keep(self, theta: Array, live: Array) -> None:
+        self.indices = [self.indices[i] for i in np.flatnonzero(live).tolist()]
+        self.theta = theta[live] / theta[live].sum()
+
+    def round(self, k: int, certificate: Certificate) -> Round:
+        """Return the state."""
+        return Round(k, self.indices, self.theta, self.solution, certificate)
