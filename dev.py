@@ -79,7 +79,7 @@ def lint(arguments):
 
 
 def bench(arguments):
-    scripts = arguments or sorted(str(p) for p in (ROOT / "benchmarks").glob("*.py"))
+    scripts = arguments or sorted(str(p) for p in (ROOT / "benchmarks").glob("[!_]*.py"))
     python = environment(["bench"])
     for script in scripts:
         run(python, script, env=dict(os.environ))  # benchmarks set their own threads

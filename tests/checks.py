@@ -10,6 +10,7 @@ import pytest
 
 from manykernels.bases import FeatureBlocks, GramStack
 from manykernels.dual import FeatureSystem, solve
+from manykernels.families import Interactions, Monomials, ProductFamily, Tuples
 from manykernels.losses import (
     EpsilonInsensitive,
     Hinge,
@@ -92,31 +93,71 @@ def tree_law(field, degree):
     return law
 
 
+def root_features(family):
+    """Return features of every kernel of a family, from its matrix if it has none."""
+    indices = family.indices()
+    if family.explicit:
+        return family.features(indices)
+    grams = base_grams(family.bases)
+    columns, owners = [], []
+    for i, (index, weight) in enumerate(zip(indices, family.weights(indices), strict=True)):
+        values, vectors = np.linalg.eigh(weight * product_gram(grams, index))
+        live = values > 1e-12 * values.max()
+        columns.append(vectors[:, live] * np.sqrt(values[live]))
+        owners += [i] * int(live.sum())
+    return np.hstack(columns), np.array(owners)
+
+
+def random_setting(rng, loss, representation, strength, p):
+    """Return a problem, a family and its features; index set, outputs and the rest are random."""
+    blocks, grams = representation == "blocks", representation == "grams"
+    n = int(rng.integers(12, 16 if grams else 40))
+    degree = 1 if blocks else 2
+    kind = [Tuples(p / (2 - p)), Monomials(), Interactions()][rng.integers(3)]
+    bases = make_bases(representation, rng, n=n, r=int(rng.integers(2, 5)))
+    family = ProductFamily(bases, degree, kind, rho=rng.uniform(0.5, 2.0, size=degree + 1))
+    columns, owners = root_features(family)
+    outputs = int(rng.integers(1, 4))
+    y = columns[:, rng.integers(1, columns.shape[1], size=outputs)]
+    y = y / (y.std(axis=0) + 1e-9) + 0.5 * rng.normal(size=(n, outputs))
+    if loss.classification:
+        y = np.where(y > np.median(y, axis=0), 1.0, -1.0)
+    weights = rng.uniform(0.5, 2.0, size=n)
+    intercept = bool(rng.integers(2))
+    problem = Problem(y, weights / weights.sum(), loss, strength, p, intercept)
+    return problem, family, columns, owners
+
+
 def conic_minimum(problem, columns, owners):
-    """Minimise the problem over explicit features with a conic solver; return value and weights."""
-    m = columns.shape[1]
-    w = cp.Variable(m)
-    b = cp.Variable() if problem.intercept else 0.0
-    f = columns @ w + b
-    y, s, loss = problem.y[:, 0], problem.weights, problem.loss
+    """Minimise the problem over explicit features with a conic solver.
+
+    Returns the value, the coefficients (of shape (m,) for one output, else (m, c)) and the norm of
+    each group.
+    """
+    y, s, loss = problem.y, problem.weights[:, None], problem.loss
+    w = cp.Variable((columns.shape[1], y.shape[1]))
+    b = cp.Variable((1, y.shape[1])) if problem.intercept else np.zeros((1, y.shape[1]))
+    f = columns @ w + np.ones((len(y), 1)) @ b
     if isinstance(loss, Squared):
-        risk = cp.sum(cp.multiply(s, cp.square(f - y))) / 2
+        losses = cp.square(f - y) / 2
     elif isinstance(loss, Huber):
-        risk = cp.sum(cp.multiply(s, cp.huber(f - y, loss.delta))) / 2
+        losses = cp.huber(f - y, loss.delta) / 2
     elif isinstance(loss, EpsilonInsensitive):
-        risk = cp.sum(cp.multiply(s, cp.pos(cp.abs(f - y) - loss.epsilon)))
+        losses = cp.pos(cp.abs(f - y) - loss.epsilon)
     elif isinstance(loss, Hinge):
-        risk = cp.sum(cp.multiply(s, cp.pos(1 - cp.multiply(y, f))))
+        losses = cp.pos(1 - cp.multiply(y, f))
     elif isinstance(loss, SquaredHinge):
-        risk = cp.sum(cp.multiply(s, cp.square(cp.pos(1 - cp.multiply(y, f))))) / 2
+        losses = cp.square(cp.pos(1 - cp.multiply(y, f))) / 2
     else:
-        risk = cp.sum(cp.multiply(s, cp.logistic(-cp.multiply(y, f))))
-    groups = [w[np.flatnonzero(owners == i)] for i in range(owners.max() + 1)]
-    norms = cp.hstack([cp.norm(group, 2) for group in groups])
+        losses = cp.logistic(-cp.multiply(y, f))
+    risk = cp.sum(cp.multiply(np.broadcast_to(s, y.shape), losses))
+    groups = [np.flatnonzero(owners == i) for i in range(owners.max() + 1)]
+    norms = cp.hstack([cp.norm(cp.vec(w[group], order="F"), 2) for group in groups])
     penalty = cp.square(cp.pnorm(norms, problem.p))
     program = cp.Problem(cp.Minimize(risk + problem.strength / 2 * penalty))
     program.solve(solver=cp.CLARABEL)
-    return program.value, w.value, np.array([np.linalg.norm(group.value) for group in groups])
+    found = w.value[:, 0] if y.shape[1] == 1 else w.value
+    return program.value, found, np.array([np.linalg.norm(found[group]) for group in groups])
 
 
 def random_problem(loss, rng, columns, strength=0.1, p=4 / 3, intercept=False, weighted=True):

@@ -13,6 +13,7 @@ from ..arrays import Array, Index
 from .base import split_rows
 
 _COLUMNS = 256  # columns made dense at a time
+_ROWS = 8192  # rows scaled at a time where there are many
 _PAIR_ENTRIES = 4_000_000  # entries of the r x r table of pairs held at a time
 
 
@@ -69,11 +70,9 @@ class FeatureBlocks:
 
     def take(self, rows: slice) -> FeatureBlocks:
         """Return the same blocks on some of the rows."""
-        return (
-            FeatureBlocks(sparse.csr_array(self.features)[rows], self.sizes)
-            if sparse.issparse(self.features)
-            else FeatureBlocks(self.features[rows], self.sizes)
-        )
+        features = self.features
+        part = sparse.csr_array(features)[rows] if sparse.issparse(features) else features[rows]
+        return FeatureBlocks(part, self.sizes)
 
     def without_rows(self) -> FeatureBlocks:
         """Return the same blocks on no rows."""
@@ -195,11 +194,21 @@ class FeatureBlocks:
             left = self.features[:, self.offsets[start] : self.offsets[stop]]
             table = np.zeros((left.shape[1], right.shape[1]))
             for column in state.T:
-                table += dense(left.T @ _scale_rows(right, column)) ** 2
+                table += self._weighted_products(left, right, column) ** 2
             if not self.single:
                 table = np.add.reduceat(table, inside, axis=1)
                 table = np.add.reduceat(table, self.offsets[start:stop] - self.offsets[start])
             yield start, table
+
+    def _weighted_products(self, left: Any, right: Any, column: Array) -> Array:
+        """Return left' diag(column) right, some rows at a time."""
+        if sparse.issparse(right) or self.rows <= 2 * _ROWS:
+            return dense(left.T @ _scale_rows(right, column))
+        total = np.zeros((left.shape[1], right.shape[1]))
+        for start in range(0, self.rows, _ROWS):
+            rows = slice(start, start + _ROWS)
+            total += left[rows].T @ _scale_rows(right[rows], column[rows])
+        return total
 
     def _block_sums(self, squares: Array) -> Array:
         if self.single:

@@ -11,12 +11,15 @@ from scipy.linalg import cho_solve
 from ..arrays import Array
 from .systems import Ridge, factorise
 
-BLOCK_ENTRIES = 2**20
+BLOCK_ENTRIES = 2**19
 """Numbers of a block of rows."""
+
+TALL_BYTES = 16 * 2**20
+"""Columns that take more bytes are not held whole."""
 
 
 class TallColumns:
-    """Columns of which some rows at a time can be made.
+    """Columns of which some rows at a time can be made; held whole if they are small.
 
     Parameters
     ----------
@@ -27,30 +30,35 @@ class TallColumns:
     """
 
     def __init__(self, make: Callable[[slice], Array], rows: int, width: int) -> None:
-        self.make, self.rows, self.width = make, rows, width
+        self.rows, self.width = rows, width
+        self.small = 8 * rows * width <= TALL_BYTES
+        self.make = make
+        if self.small:
+            whole = make(slice(0, rows))
+            self.make = lambda part: whole[part]
         self._curvature: Array | None = None
-        self._products = self._centre = np.empty(0)
+        self._centre, self._products = np.empty(0), np.empty((0, 0))
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield the rows of each block and its columns."""
-        height = max(1, BLOCK_ENTRIES // max(1, self.width))
-        for start in range(0, self.rows, height):
+        height = self.rows if self.small else max(1, BLOCK_ENTRIES // max(1, self.width))
+        for start in range(0, self.rows, max(1, height)):
             rows = slice(start, min(start + height, self.rows))
             yield rows, self.make(rows)
 
     def dot(self, weights: Array) -> Array:
         """Return the columns times weights, of shape (n, c)."""
-        out = np.empty((self.rows, weights.shape[1]))
+        out = np.zeros((self.rows, weights.shape[1]))
         for rows, block in self.blocks():
             out[rows] = block @ weights
         return out
 
     def transposed_dot(self, values: Array) -> Array:
         """Return inner products with columns of values, of shape (m, c)."""
-        return sum(
-            (block.T @ values[rows] for rows, block in self.blocks()),
-            start=np.zeros((self.width, values.shape[1])),
-        )
+        out = np.zeros((self.width, values.shape[1]))
+        for rows, block in self.blocks():
+            out += block.T @ values[rows]
+        return out
 
     def products(self, curvature: Array) -> tuple[Array, Array]:
         """Return weighted means, and inner products of the columns less their means.
@@ -69,10 +77,49 @@ class TallColumns:
                 weighted = moved * curvature[rows, None]
                 sums += weighted.sum(axis=0)
                 squares += moved.T @ weighted
-            self._centre = shift + sums / total
-            self._products = squares - np.outer(sums, sums) / total
-            self._curvature = curvature
+            self._remember(curvature, shift + sums / total, squares - np.outer(sums, sums) / total)
         return self._centre, self._products
+
+    def _remember(self, curvature: Array, centre: Array, products: Array) -> None:
+        self._curvature, self._centre, self._products = curvature, centre, products
+
+    def remade(self, make: Callable[[slice], Array]) -> TallColumns:
+        """Return the same columns, made in another way unless they are held whole."""
+        if self.small:
+            return self
+        out = TallColumns(make, self.rows, self.width)
+        if self._curvature is not None:
+            out._remember(self._curvature, self._centre, self._products)
+        return out
+
+    def keep(self, chosen: Array) -> TallColumns:
+        """Return some of the columns, with what is known of their products."""
+        old = self.make
+        out = TallColumns(lambda rows: old(rows)[:, chosen], self.rows, int(chosen.sum()))
+        if self._curvature is not None:
+            part = np.ix_(chosen, chosen)
+            out._remember(self._curvature, self._centre[chosen], self._products[part])
+        return out
+
+    def add(self, other: TallColumns) -> TallColumns:
+        """Return these columns and others; of known products only the new ones are made."""
+        old, new = self.make, other.make
+        both = TallColumns(
+            lambda rows: np.hstack([old(rows), new(rows)]), self.rows, self.width + other.width
+        )
+        curvature = self._curvature
+        if curvature is not None and other.width:
+            centre, products = other.products(curvature)
+            cross = np.zeros((self.width, other.width))
+            for rows, block in both.blocks():
+                left = (block[:, : self.width] - self._centre) * curvature[rows, None]
+                cross += left.T @ (block[:, self.width :] - centre)
+            both._remember(
+                curvature,
+                np.concatenate([self._centre, centre]),
+                np.block([[self._products, cross], [cross.T, products]]),
+            )
+        return both
 
 
 @dataclass(frozen=True)

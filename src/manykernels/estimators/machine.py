@@ -106,8 +106,8 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     ) -> tuple[Problem, FeatureBlocks | GramStack]:
         """Resolve the kernels; return problem and base kernels on the rows of positive weight."""
         used = np.flatnonzero(weights > 0)
-        rows, targets = X[used], y[used]
-        weights = weights[used] / weights[used].sum()
+        rows = X if len(used) == X.shape[0] else X[used]
+        targets, weights = y[used], weights[used] / weights[used].sum()
         names = getattr(self, "feature_names_in_", None)
         labels = [f"x{j}" for j in range(X.shape[1])] if names is None else names.tolist()
         self._kernels: KernelSet = resolve(self.kernels, labels)

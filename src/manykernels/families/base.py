@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import Array, Index, approximately
 from ..bases import BaseKernels, FeatureBlocks, GramStack
 
-_BLOCK_ENTRIES = 2**24  # entries of the features made at a time when many kernels are summed
+_BLOCK_ENTRIES = 2**20  # entries of the features made at a time when many kernels are summed
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,10 @@ class KernelFamily(ABC):
     @abstractmethod
     def weights(self, indices: Sequence[Index]) -> Array:
         r"""Return :math:`\rho_i^{-2}`."""
+
+    def prices(self, indices: Sequence[Index]) -> Array:
+        r"""Return :math:`\rho_i^{-2}` without what merging equal members adds to it."""
+        return self.weights(indices)
 
     @abstractmethod
     def on(self, bases: FeatureBlocks | GramStack) -> Self:

@@ -51,7 +51,10 @@ class Pricer(Protocol):
 
 
 def pricer(
-    family: KernelFamily, weights: Array | None = None, dtype: type[np.floating] = np.float64
+    family: KernelFamily,
+    weights: Array | None = None,
+    dtype: type[np.floating] = np.float64,
+    centred: bool = True,
 ) -> Pricer:
     r"""Return the pricer of a family.
 
@@ -66,23 +69,27 @@ def pricer(
     dtype : type, default=float64
         Precision of the matrix products. In float32 scores are good to some 1e-6 of
         :math:`\|\phi_i\|^2\|\alpha\|^2`.
+    centred : bool, default=True
+        Whether spreads are around the mean, or else around zero.
     """
     from .products import ProductFamily
 
     if isinstance(family, ProductFamily) and family.explicit:
-        return ProductPricer(family, weights, dtype)
-    return ListPricer(family, weights)
+        return ProductPricer(family, weights, dtype, centred)
+    return ListPricer(family, weights, centred)
 
 
 class ListPricer:
     """Prices every kernel of a family that can be listed; O(n^2 d) for d kernels of matrices."""
 
-    def __init__(self, family: KernelFamily, weights: Array | None) -> None:
+    def __init__(
+        self, family: KernelFamily, weights: Array | None = None, centred: bool = True
+    ) -> None:
         self.family, self.indices = family, family.indices()
         self.inverse: Array | float = 1.0
         if weights is not None:
             squares, means = moments(family, self.indices, weights)
-            self.inverse = _inverse(squares, means) * family.weights(self.indices)
+            self.inverse = _inverse(squares, means * centred) * family.prices(self.indices)
 
     def top(self, alpha: Array, count: int, above: float = 0.0) -> Shortlist:
         """Return the kernels of largest score."""
@@ -172,10 +179,14 @@ class ProductPricer:
     """
 
     def __init__(
-        self, family: ProductFamily, weights: Array | None, dtype: type[np.floating]
+        self,
+        family: ProductFamily,
+        weights: Array | None,
+        dtype: type[np.floating],
+        centred: bool,
     ) -> None:
         assert isinstance(family.bases, FeatureBlocks)
-        self.family, self.dtype = family, dtype
+        self.family, self.dtype, self.centred = family, dtype, centred
         self.strict = family.index_set.strict
         self.weights = None if weights is None else weights.astype(dtype)
         # Scores relative to spreads do not depend on the units of the columns. With kernels of
@@ -323,7 +334,10 @@ class ProductPricer:
         if key not in self._spreads:
             weights = self.weights[:, None]
             squares = self._table(degree, piece, weights, squared=True)
-            inverse = _inverse(squares, self._table(degree, piece, weights, squared=False))
+            means = np.zeros_like(squares)
+            if self.centred:
+                means = self._table(degree, piece, weights, squared=False)
+            inverse = _inverse(squares, means)
             if self.kept_as is None:
                 return inverse
             self._spreads[key] = inverse.astype(self.kept_as)

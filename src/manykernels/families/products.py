@@ -157,6 +157,11 @@ class ProductFamily(KernelFamily):
         degrees = np.fromiter((len(index) for index in indices), dtype=int, count=len(indices))
         return self.index_set.weight(self.multiplicities(indices)) / self.rho[degrees] ** 2
 
+    def prices(self, indices: Sequence[Index]) -> Array:
+        r"""Return :math:`\rho_d^{-2}` of the kernels' degrees."""
+        degrees = np.fromiter((len(index) for index in indices), dtype=int, count=len(indices))
+        return self.rho[degrees] ** -2.0
+
     def on(self, bases: FeatureBlocks | GramStack) -> Self:
         """Return the same family on other rows."""
         return type(self)(

@@ -10,10 +10,8 @@ from itertools import count
 import numpy as np
 
 from ..arrays import Array, Index, approximately
-from ..bases import FeatureBlocks
 from ..certificate import Certificate, from_norm
 from ..dual import (
-    Columns,
     DualSolution,
     FeatureSystem,
     GramSystem,
@@ -26,14 +24,11 @@ from ..families import KernelFamily
 from ..kernels import refuse_bytes
 from ..objective import Problem
 from ..potentials import power_norm
-from .iterate import system_of
+from .iterate import system_of, tall_columns
 from .result import Result
 
 KEPT_BYTES = 2**30
 """Features of all kernels are kept between passes if they fit in so many bytes."""
-
-TALL_BYTES = 64 * 2**20
-"""Features fewer than rows are made anew, a block of rows at a time, if they take more bytes."""
 
 KERNEL_BYTES = 250
 """What a kernel of the list takes beside its features: its index, weight and gradient."""
@@ -226,36 +221,24 @@ class Design:
     """All kernels of a family, summed with weights again and again.
 
     With fewer features than rows their products are made once where the loss allows, and the
-    features themselves, if they take more than 64 MB, are never held whole.
+    features themselves are held whole only if they are small.
     """
 
     def __init__(self, family: KernelFamily) -> None:
         self.family, self.indices = family, family.indices()
-        self.columns: Array | Columns | TallColumns = np.empty(0)
+        self.columns: Array | TallColumns = np.empty(0)
         self.owners: Array | None = None
-        entries = family.enumeration_work
-        if not family.explicit:
-            return
-        if self.tall and 8 * entries > TALL_BYTES:
-            self.columns, self.owners = self._tall(self.indices), family.owners(self.indices)
-        elif 8 * entries <= KEPT_BYTES:
+        if self.tall:
+            self.columns, self.owners = tall_columns(family, self.indices)
+        elif family.explicit and 8 * family.enumeration_work <= KEPT_BYTES:
             columns, self.owners = family.features(self.indices)
-            self.columns = Columns(columns) if self.tall else np.asfortranarray(columns)
+            self.columns = np.asfortranarray(columns)
 
     @property
     def tall(self) -> bool:
         """Whether there are fewer features than rows."""
         family = self.family
         return family.explicit and family.enumeration_work < float(family.rows) ** 2
-
-    def _tall(self, indices: list[Index]) -> TallColumns:
-        bases = self.family.bases
-        assert isinstance(bases, FeatureBlocks)
-        return TallColumns(
-            lambda rows: self.family.on(bases.take(rows)).features(indices)[0],
-            self.family.rows,
-            len(self.family.owners(indices)),
-        )
 
     def system(self, theta: Array) -> System:
         """Return the kernel of the positive weights, in the smaller form."""
@@ -265,17 +248,12 @@ class Design:
             return system_of(self.family, kept, theta[live])
         columns, owners = self.columns, self.owners
         if not live.all():
-            owners = owners[live[owners]]
-            if isinstance(columns, TallColumns):
-                columns = self._tall([self.indices[i] for i in np.flatnonzero(live).tolist()])
-            else:
-                values = columns.values if isinstance(columns, Columns) else columns
-                columns = values[:, live[self.owners]]
+            used = live[owners]
+            columns = columns.keep(used) if isinstance(columns, TallColumns) else columns[:, used]
+            owners = owners[used]
         factors = np.sqrt(theta)[owners]
         if isinstance(columns, TallColumns):
             return TallSystem(columns, factors)
-        if isinstance(columns, Columns):
-            return columns.system(factors)
         scaled = columns * factors
         if scaled.shape[1] < self.family.rows:
             return FeatureSystem(scaled)

@@ -64,10 +64,10 @@ class Selection:
 class Greedy:
     r"""Fully corrective greedy selection from a family of kernels with features.
 
-    The kernel whose features explain most of what is left, :math:`g_i/\sigma_i^2` with
-    :math:`\sigma_i^2` the variance of its features, enters; then all coefficients are fitted
-    anew, without any penalty. For the squared loss this is orthogonal matching pursuit over a
-    dictionary that is never made.
+    The kernel whose features explain most of what is left enters: the one of largest
+    :math:`g_i/\sigma_i^2`, with :math:`\sigma_i^2` the variance of its features and the scale
+    factors as a prior. Then all coefficients are fitted anew, without any penalty. For the squared
+    loss this is orthogonal matching pursuit over a dictionary that is never made.
 
     One pricing of the family serves several choices: its best ``pool`` kernels are followed
     exactly as the fit changes, and the next one is taken from among them while it explains
@@ -98,29 +98,36 @@ class Greedy:
                 'Use kernels="linear" or "spline", or another solver.'
             )
         fit = fit_of(problem)
-        price = pricer(family, problem.weights, np.float32)
-        nothing = fit.scale
+        price = pricer(family, problem.weights, np.float32, problem.intercept)
+        everything = float(np.sum(problem.weights[:, None] * problem.y**2))
         chosen: list[Index] = []
         owners: list[int] = []
+        refused: set[Index] = set()
         pool, floor = EMPTY, 0.0
         for k in count(1):
             yield selection(k, chosen, owners, fit.solution())
-            if len(chosen) >= self.terms or fit.scale <= PERFECT * nothing:
-                return
-            best, gain = pool.best(fit)
-            if not gain > floor * fit.scale:
-                wanted = self.pool + len(chosen)
-                listed = price.top(fit.pull(), wanted)
-                pool = pool_of(family, [i for i in listed.indices if i not in chosen], fit)
-                least = listed.scores[-1] if len(listed.indices) == wanted else 0.0
-                floor = max(least, SHARE * listed.scores[0]) / fit.scale if listed.indices else 0.0
-                best, gain = pool.best(fit)
-            columns, _ = family.features(pool.indices[best : best + 1])
-            if not gain > 0 or not fit.add(columns):
-                return
+            while True:
+                if len(chosen) >= self.terms or fit.scale <= PERFECT * everything:
+                    return
+                best, score = pool.best(fit)
+                if not score > floor * fit.scale:
+                    taken = {*chosen, *refused}
+                    listed = price.top(fit.pull(), self.pool + len(taken))
+                    fresh = [index for index in listed.indices if index not in taken]
+                    pool = pool_of(family, fresh[: self.pool], fit)
+                    best, score = pool.best(fit)
+                    floor = SHARE * score / fit.scale
+                if not score > 0:
+                    return
+                index = pool.indices[best]
+                columns, _ = family.features([index])
+                added = fit.add(columns)
+                pool = pool.without(best, fit)
+                if added:
+                    break
+                refused.add(index)
             owners.extend([len(chosen)] * columns.shape[1])
-            chosen.append(pool.indices[best])
-            pool = pool.without(best, fit)
+            chosen.append(index)
 
 
 def debiased(problem: Problem, family: KernelFamily, indices: Sequence[Index]) -> Selection:
@@ -138,39 +145,40 @@ def debiased(problem: Problem, family: KernelFamily, indices: Sequence[Index]) -
 
 @dataclass(frozen=True)
 class Pool:
-    """Candidates: their indices, their prepared columns, and the first column of each."""
+    """Candidates: indices, prepared columns, the first column of each, and prices."""
 
     indices: list[Index]
     prepared: Array
     starts: Array
+    prices: Array
 
     def best(self, fit: Fit) -> tuple[int, float]:
-        """Return the position of the candidate that would explain most, and how much."""
+        """Return the position of the candidate that would explain most, and its score."""
         if not self.indices:
             return 0, 0.0
-        gains = fit.gains(self.prepared, self.starts)
+        gains = fit.gains(self.prepared, self.starts) * self.prices
         best = int(np.argmax(gains))
         return best, float(gains[best])
 
     def without(self, position: int, fit: Fit) -> Pool:
-        """Return the others after one has been added to the fit."""
+        """Return the others after one has been added to the fit, or refused."""
         ends = np.append(self.starts, self.prepared.shape[1])
         start, stop = ends[position], ends[position + 1]
         prepared = np.delete(self.prepared, slice(start, stop), axis=1)
         starts = np.delete(self.starts, position)
         starts[position:] -= stop - start
         indices = self.indices[:position] + self.indices[position + 1 :]
-        return Pool(indices, fit.update(prepared), starts)
+        return Pool(indices, fit.update(prepared), starts, np.delete(self.prices, position))
 
 
-EMPTY = Pool([], np.empty((0, 0)), np.empty(0, dtype=int))
+EMPTY = Pool([], np.empty((0, 0)), np.empty(0, dtype=int), np.empty(0))
 
 
 def pool_of(family: KernelFamily, indices: Sequence[Index], fit: Fit) -> Pool:
     """Return candidates as they are now."""
     columns, owners = family.features(indices)
     starts = np.searchsorted(owners, np.arange(len(indices)))
-    return Pool(list(indices), fit.prepare(columns), starts)
+    return Pool(list(indices), fit.prepare(columns), starts, family.prices(indices))
 
 
 def selection(

@@ -107,9 +107,11 @@ def half_curvature(problem: Problem, gram: Array, fitted: Array, responses: Arra
     r"""Return X with :math:`\partial^2 J = X^\top X`, of shape (rows, m)."""
     assert isinstance(problem.loss, SmoothLoss)
     bends = problem.weights[:, None] * problem.loss.curvature(problem.y, fitted)
-    parts = []
+    parts = [np.zeros((0, len(responses)))]
     for c in range(bends.shape[1]):
         live = live_rows(bends[:, c])
+        if not live.any():
+            continue
         matrix = gram[np.ix_(live, live)]
         matrix[np.diag_indices_from(matrix)] += problem.strength / bends[live, c]
         (factor, _), _ = factorise(matrix, np.full(len(matrix), matrix.diagonal().mean()))

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Array, Index
-from ..dual import FeatureSystem, GramSystem, System
+from ..bases import FeatureBlocks
+from ..dual import FeatureSystem, GramSystem, System, TallColumns
 from ..families import KernelFamily
 from ..potentials import Potential, PowerNorm, power_norm
 
@@ -205,3 +206,15 @@ def system_of(family: KernelFamily, indices: Sequence[Index], theta: Array) -> S
         if columns.shape[1] < family.rows:
             return FeatureSystem(columns * np.sqrt(theta[owners]))
     return GramSystem(family.gram(indices, theta))
+
+
+def tall_columns(family: KernelFamily, indices: Sequence[Index]) -> tuple[TallColumns, Array]:
+    """Return the features of kernels, made a block of rows at a time, and whose they are."""
+    bases = family.bases
+    assert isinstance(bases, FeatureBlocks)
+    owners = family.owners(indices)
+
+    def make(rows: slice) -> Array:
+        return family.on(bases.take(rows)).features(indices)[0]
+
+    return TallColumns(make, family.rows, len(owners)), owners

@@ -114,8 +114,10 @@ class Projection:
             zip(starts.tolist(), [*starts[1:].tolist(), prepared.shape[1]], strict=True)
         ):
             block = prepared[:, start:stop]
-            explained, *_ = np.linalg.lstsq(block.T @ block, products[start:stop], rcond=1e-10)
-            out[i] = np.sum(explained * products[start:stop])
+            lengths, axes = np.linalg.eigh(block.T @ block)
+            free = lengths > DEPENDENT**2
+            energy = np.sum((axes[:, free].T @ products[start:stop]) ** 2, axis=1)
+            out[i] = np.sum(energy / lengths[free])
         return out
 
     def add(self, columns: Array) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_solve
 
 from ..arrays import Array
-from ..dual import DualSolution
+from ..dual import DualSolution, TallColumns
 from ..dual.newton import WIDTHS, Curved, Smoothed
 from ..dual.systems import factorise
 from ..losses import Loss, NonsmoothLoss, SmoothLoss, Squared
@@ -39,8 +40,8 @@ class Groups:
 
     Attributes
     ----------
-    columns : ndarray of shape (n, m)
-        The features of some kernels side by side.
+    columns : TallColumns
+        The features of some kernels side by side, of shape (n, m).
     owners : ndarray of int of shape (m,)
         The group that each column belongs to, ascending.
     coefficients : ndarray of shape (m, c)
@@ -49,7 +50,7 @@ class Groups:
         The constants.
     """
 
-    columns: Array
+    columns: TallColumns
     owners: Array
     coefficients: Array
     intercept: Array
@@ -64,10 +65,10 @@ class Groups:
         energy = np.sum(values**2, axis=1)
         return np.sqrt(np.bincount(self.owners, energy, minlength=self.count))
 
-    @property
+    @cached_property
     def fitted(self) -> Array:
         """Predictions on the training rows."""
-        return self.columns @ self.coefficients + self.intercept
+        return self.columns.dot(self.coefficients) + self.intercept
 
     def keep(self, groups: Array) -> Groups:
         """Return some of the groups, given by a mask."""
@@ -75,17 +76,17 @@ class Groups:
         numbers = np.cumsum(groups) - 1
         return replace(
             self,
-            columns=self.columns[:, rows],
+            columns=self.columns.keep(rows),
             owners=numbers[self.owners[rows]],
             coefficients=self.coefficients[rows],
         )
 
-    def add(self, columns: Array, owners: Array) -> Groups:
+    def add(self, columns: TallColumns, owners: Array) -> Groups:
         """Return these groups and more, with coefficients of zero."""
-        nothing = np.zeros((columns.shape[1], self.coefficients.shape[1]))
+        nothing = np.zeros((columns.width, self.coefficients.shape[1]))
         return replace(
             self,
-            columns=np.hstack([self.columns, columns]),
+            columns=self.columns.add(columns),
             owners=np.concatenate([self.owners, owners + self.count]),
             coefficients=np.vstack([self.coefficients, nothing]),
         )
@@ -94,8 +95,9 @@ class Groups:
 def no_groups(problem: Problem) -> Groups:
     """Return no groups at all, and constants of zero."""
     rows, outputs = problem.y.shape
+    columns = TallColumns(lambda part: np.empty((len(range(rows)[part]), 0)), rows, 0)
     none = np.empty(0, dtype=int)
-    return Groups(np.empty((rows, 0)), none, np.empty((0, outputs)), np.zeros(outputs))
+    return Groups(columns, none, np.empty((0, outputs)), np.zeros(outputs))
 
 
 def value(problem: Problem, loss: Curved | Loss, groups: Groups) -> float:
@@ -118,33 +120,37 @@ def solve_restricted(problem: Problem, groups: Groups, tol: float) -> tuple[Grou
     assert isinstance(loss, NonsmoothLoss)
     slopes = loss.gradient(problem.y, groups.fitted)
     unit = float(np.sum(problem.weights[:, None] * np.abs(problem.y))) or 1.0
+    best = np.inf
     for step in range(PROXIMAL_STEPS):
         smoothed = Smoothed(loss, slopes, unit * WIDTHS[min(step, len(WIDTHS) - 1)])
         # Almost exactly: what is left of stationarity is divided by the strength in a dual point.
         groups = newton(problem, smoothed, groups, 1e-5 * tol, 1 / smoothed.width)
         slopes = smoothed.gradient(problem.y, groups.fitted)
-        if restricted_gap(problem, groups, slopes) <= tol:
+        gap = restricted_gap(problem, groups, slopes)
+        if gap <= tol or (step > 20 and gap > 0.9 * best):
             break
+        best = min(best, gap)
     return groups, slopes
 
 
 def restricted_gap(problem: Problem, groups: Groups, slopes: Array) -> float:
     """Return the duality gap over these groups, relative to the objective."""
     alpha = problem.dual_point(slopes)
-    largest = float(groups.norms(groups.columns.T @ alpha).max(initial=0.0)) ** 2
+    largest = float(groups.norms(groups.columns.transposed_dot(alpha)).max(initial=0.0)) ** 2
     primal = value(problem, problem.loss, groups)
     slack = problem.infeasibility(alpha, groups.intercept) if problem.intercept else 0.0
     return (primal - problem.dual(alpha, largest) + slack) / primal if primal > 0 else 0.0
 
 
-def smooth_gap(problem: Problem, groups: Groups, slopes: Array) -> float:
+def smooth_gap(problem: Problem, groups: Groups, slopes: Array, pull: Array) -> float:
     r"""Return the duality gap over these groups where the slopes are those of the predictor.
 
-    Then :math:`\ell(f) + \ell^*(v) = v f`, and no conjugate is needed.
+    Then :math:`\ell(f) + \ell^*(v) = v f`, and no conjugate is needed. ``pull`` holds the inner
+    products of the columns with the weighted slopes.
     """
     alpha = problem.dual_point(slopes)
     size = float(groups.norms(groups.coefficients).sum())
-    largest = float(groups.norms(groups.columns.T @ alpha).max(initial=0.0))
+    largest = float(groups.norms(pull).max(initial=0.0)) / problem.strength
     inner = float(np.sum(alpha * (groups.fitted - groups.intercept)))
     slack = problem.infeasibility(alpha, groups.intercept) if problem.intercept else 0.0
     return problem.strength / 2 * (size**2 - 2 * inner + largest**2) + slack
@@ -165,14 +171,18 @@ def newton(
     """
     objective, extra = value(problem, loss, groups), 0.0
     slopes = loss.gradient(problem.y, groups.fitted)
-    gap = smooth_gap(problem, groups, slopes)
+    pull = groups.columns.transposed_dot(problem.weights[:, None] * slopes)
+    gap = smooth_gap(problem, groups, slopes, pull)
     for _ in range(STEPS):
         if gap <= tol * objective:
             break
-        curvature = loss.curvature(problem.y, groups.fitted)
-        if float(problem.weights @ curvature.min(axis=1)) < FLAT * steepest:
-            extra = max(extra, 100 * FLAT * steepest)
-        model = Model(problem, groups, slopes, curvature + extra)
+        curvature: Array | None = None
+        if not isinstance(loss, Squared):
+            curvature = loss.curvature(problem.y, groups.fitted)
+            if float(problem.weights @ curvature.min(axis=1)) < FLAT * steepest:
+                extra = max(extra, 100 * FLAT * steepest)
+            curvature = curvature + extra
+        model = Model(problem, groups, slopes, pull, curvature)
         for trial in (model.bold_step, model.careful_step):
             moved, halvings = trial(), 0
             reached = value(problem, loss, moved)
@@ -180,7 +190,8 @@ def newton(
                 moved, halvings = between(groups, moved), halvings + 1
                 reached = value(problem, loss, moved)
             after = loss.gradient(problem.y, moved.fitted)
-            left = smooth_gap(problem, moved, after)
+            further = moved.columns.transposed_dot(problem.weights[:, None] * after)
+            left = smooth_gap(problem, moved, after, further)
             # Near the optimum the gap still shows what the objective no longer does.
             if reached < objective * (1 - ROUNDING) or left < 0.9 * gap:
                 break
@@ -189,7 +200,7 @@ def newton(
                 break  # rounding: no further progress is possible
             extra = max(FLAT * steepest, 100 * extra)
             continue
-        groups, objective, slopes, gap = moved, reached, after, left
+        groups, objective, slopes, pull, gap = moved, reached, after, further, left
         # Where a loss is flat Newton steps are far too long; some curvature shortens them.
         extra = max(FLAT * steepest, 10 * extra) if halvings > 3 else extra / 10
         extra = 0.0 if extra < FLAT * steepest else extra
@@ -208,12 +219,16 @@ def between(groups: Groups, other: Groups) -> Groups:
 class Model:
     """The quadratic model of the objective around given coefficients."""
 
-    def __init__(self, problem: Problem, groups: Groups, slopes: Array, curvature: Array) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        groups: Groups,
+        slopes: Array,
+        pull: Array,
+        curvature: Array | None,
+    ) -> None:
         self.problem, self.groups = problem, groups
-        weights = problem.weights[:, None]
-        self.curvature = weights * curvature
-        self.linear = self.curvature * groups.fitted - weights * slopes
-        pull = groups.columns.T @ (weights * slopes)
+        weights, outputs = problem.weights[:, None], range(problem.y.shape[1])
         self.norms, steep = groups.norms(groups.coefficients), groups.norms(pull)
         self.total = float(self.norms.sum())
         self.free = (self.norms > 0) | (steep > problem.strength * self.total * (1 + 1e-10))
@@ -222,6 +237,27 @@ class Model:
         lengths = np.where(lengths > 0, lengths, 1.0)[groups.owners, None]
         # Unit vectors: of the coefficients, or down the slope from zero.
         self.directions = np.where(new[groups.owners, None], -pull, groups.coefficients) / lengths
+        # The same array each time where curvature is one, so that products are made only once.
+        bends = [
+            problem.weights if curvature is None else (weights * curvature)[:, c].copy()
+            for c in outputs
+        ]
+        linear = np.stack(bends, axis=1) * groups.fitted - weights * slopes
+        self.columns = groups.columns
+        self.inside = np.ones(len(groups.owners), dtype=bool)
+        if curvature is not None:
+            self.inside = self.free[groups.owners]
+            self.columns = self.columns.keep(self.inside)
+        totals = np.array([float(bend.sum()) for bend in bends])
+        self.levels = linear.sum(axis=0) / totals if problem.intercept else np.zeros(len(bends))
+        self.right = self.columns.transposed_dot(linear - self.levels * np.stack(bends, axis=1))
+        self.centres, self.matrices = [], []
+        for bend, total in zip(bends, totals.tolist(), strict=True):
+            centre, products = self.columns.products(bend)
+            self.centres.append(centre if problem.intercept else np.zeros_like(centre))
+            if not problem.intercept:
+                products = products + total * np.outer(centre, centre)
+            self.matrices.append(products)
 
     def along(self, moved: Groups) -> Array:
         """Return the length of each group along its direction."""
@@ -264,19 +300,13 @@ class Model:
         """Return the minimum of the model over the coefficients of some groups, others zero."""
         problem, groups = self.problem, self.groups
         rows = free[groups.owners]
-        columns, towards = groups.columns[:, rows], self.directions[rows]
-        size, outputs = columns.shape[1], problem.y.shape[1]
+        towards, local = self.directions[rows], rows[self.inside]
+        size, outputs = len(towards), problem.y.shape[1]
         matrix = np.zeros((outputs, size, outputs, size))
-        right = np.zeros((outputs, size))
-        centres, levels = np.zeros((outputs, size)), np.zeros(outputs)
         for c in range(outputs):
-            bend, linear, own = self.curvature[:, c], self.linear[:, c], columns
-            if problem.intercept:
-                centres[c] = bend @ columns / bend.sum()
-                levels[c] = linear.sum() / bend.sum()
-                own, linear = columns - centres[c], linear - levels[c] * bend
-            matrix[c, :, c, :] = own.T @ (own * bend[:, None])
-            right[c] = own.T @ linear
+            matrix[c, :, c, :] = self.matrices[c][np.ix_(local, local)]
+        right = self.right[local].T
+        centres = np.stack(self.centres)[:, local]
         axis = towards.T.ravel()
         whole = matrix.reshape(len(axis), len(axis)) + problem.strength * np.outer(axis, axis)
         if len(axis) > np.count_nonzero(free):
@@ -287,7 +317,7 @@ class Model:
             found = cho_solve(factor, right.ravel(), check_finite=False)
         coefficients = np.zeros_like(groups.coefficients)
         coefficients[rows] = found.reshape(outputs, size).T
-        intercept = levels - np.sum(centres * coefficients[rows].T, axis=1)
+        intercept = self.levels - np.sum(centres * coefficients[rows].T, axis=1)
         return replace(groups, coefficients=coefficients, intercept=intercept)
 
     def _across(self, towards: Array, owners: Array) -> Array:

@@ -17,8 +17,8 @@ from ..losses import SmoothLoss
 from ..objective import Problem
 from .full_pass import best_weights
 from .interior import KernelList, solve_interior
-from .iterate import system_of
-from .restricted import Groups, as_solution, no_groups, solve_restricted
+from .iterate import system_of, tall_columns
+from .restricted import Groups, as_solution, no_groups, restricted_gap, solve_restricted
 from .result import Result
 
 SHARE = 0.1
@@ -29,6 +29,9 @@ FINEST = 1e-10
 
 UPDATES = 300
 """Most updates of the weights in one round, for kernels given by matrices and kinked losses."""
+
+IDLE = 2
+"""Rounds without a new kernel and without progress before the last."""
 
 NOTHING = 1e-7
 """Weights of so much of the largest are zero, where a method only comes near to zero."""
@@ -109,7 +112,7 @@ class WorkingSet:
         return self._from(problem, family, inside)
 
     def _from(self, problem: Problem, family: KernelFamily, inside: Inside) -> Iterator[Round]:
-        price = pricer(family)
+        price, idle = pricer(family), 0
         for k in count(1):
             room = max(self.batch, len(inside.indices)) if inside.groups else family.rows
             # Of the kernels in the set none is far above the limit; so many more are enough.
@@ -124,7 +127,12 @@ class WorkingSet:
                 for index, score in zip(listed.indices, listed.scores.tolist(), strict=True)
                 if score > limit and index not in known
             ]
+            before = inside.solution.objective
             inside.solve(fresh[:room], max(FINEST, SHARE * min(1.0, certificate.relative)))
+            stuck = not fresh and inside.solution.objective >= before * (1 - 1e-10)
+            idle = idle + 1 if stuck else 0
+            if idle >= IDLE:
+                return  # rounding: the set is right and its optimum as good as can be had
 
 
 class Inside:
@@ -157,7 +165,7 @@ class Inside:
         """Add kernels, as they are in a start if there is one; find the optimum over the set."""
         self.indices = self.indices + fresh
         if self.groups is not None:
-            columns, owners = self.family.features(fresh)
+            columns, owners = tall_columns(self.family, fresh)
             self.groups = self.groups.add(columns, owners)
             if start is not None and start.solution.in_features:
                 roots = np.sqrt(start.theta)[owners, None]
@@ -167,7 +175,7 @@ class Inside:
                     intercept=start.solution.intercept,
                 )
             smooth = isinstance(self.problem.loss, SmoothLoss)
-            if smooth and self.groups.columns.shape[1] > self.family.rows / 2:
+            if smooth and self.groups.columns.width > self.family.rows / 2:
                 self.groups = None
         if self.groups is not None:
             self._newton(tol)
@@ -178,18 +186,46 @@ class Inside:
 
     def _newton(self, tol: float) -> None:
         assert self.groups is not None
+        everything = self.indices
         self.groups, slopes = solve_restricted(self.problem, self.groups, tol)
-        live = self.groups.norms(self.groups.coefficients) > 0
+        smooth = isinstance(self.problem.loss, SmoothLoss)
+        # At kinks the slopes must be such that kernels without weight stay so: these stay too.
+        live = (self.groups.norms(self.groups.coefficients) > 0) | (not smooth)
         self.groups = self.groups.keep(live)
         self.indices = [self.indices[i] for i in np.flatnonzero(live).tolist()]
+        # Columns that came and went must not be made again and again.
+        fresh, _ = tall_columns(self.family, self.indices)
+        self.groups = replace(self.groups, columns=self.groups.columns.remade(fresh.make))
         self.theta, self.solution = as_solution(self.problem, self.groups, slopes)
+        if not smooth:
+            gap = self._settle_kinks(restricted_gap(self.problem, self.groups, slopes))
+            if gap > tol and everything:
+                # Proximal steps can come to a halt between kinks; the slower method does not.
+                self.groups, self.indices, self.theta = None, everything, np.empty(0)
+                self._analytic(len(everything), tol)
+
+    def _settle_kinks(self, gap: float) -> float:
+        """Take the dual solution of the weights if it certifies them better than the slopes do.
+
+        At kinks a loss has many slopes. Those of proximal steps certify zero weights too; the
+        dual solution is the more accurate one where there are few kernels or none. Return the
+        relative gap over the set.
+        """
+        system = system_of(self.family, self.indices, self.theta)
+        other = solve(self.problem, system, self.solution)
+        masses = self.family.at(other.alpha).gradients(self.indices)
+        own = from_norm(self.problem, other, float(masses.max(initial=0.0)), "exact")
+        if own.relative < gap and other.in_features:
+            self.solution = other
+            return own.relative
+        return gap
 
     def _interior(self, tol: float) -> None:
         kernels = KernelList(self.family, self.indices)
         theta, self.solution = solve_interior(self.problem, kernels, tol)
         self._keep(theta, theta > NOTHING * theta.max())
-        system = KernelList(self.family, self.indices).system(self.theta)
-        self.solution = solve(self.problem, system, self.solution)
+        # Ends at once but where interior points have failed (losses with jumps of curvature).
+        self._analytic(0, 2 * tol)
 
     def _analytic(self, fresh: int, tol: float) -> None:
         # Zeros are absorbing: new kernels start with as much as the average.
@@ -211,4 +247,9 @@ class Inside:
 
     def round(self, k: int, certificate: Certificate) -> Round:
         """Return the state."""
-        return Round(k, self.indices, self.theta, self.solution, certificate)
+        live, solution = self.theta > 0, self.solution
+        indices = [self.indices[i] for i in np.flatnonzero(live).tolist()]
+        if solution.in_features and not live.all():
+            kept = live[self.family.owners(self.indices)]
+            solution = replace(solution, coefficients=solution.coefficients[kept])
+        return Round(k, indices, self.theta[live], solution, certificate)

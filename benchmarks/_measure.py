@@ -1,0 +1,96 @@
+"""Time and memory of a call in a process of its own, and tables of what was measured."""
+
+import json
+import os
+import platform
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "benchmarks"
+
+
+def measured(function, *arguments):
+    """Call ``prepare, work = function(*arguments)`` in a fresh process and measure ``work``.
+
+    ``function`` returns two callables: what is not measured (data, imports) and what is. The
+    result of the second gets the seconds it took and the megabytes that its peak was above what
+    the process held before.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_run, function, arguments).result()
+
+
+def _run(function, arguments):
+    prepare, work = function(*arguments)
+    state = prepare()
+    before = _memory("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
+    began = time.perf_counter()
+    with threadpool_limits(os.cpu_count()):
+        result = work(state)
+    seconds = time.perf_counter() - began
+    return {**result, "seconds": seconds, "megabytes": _memory("VmHWM") - before}
+
+
+def _memory(name):
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) / 1024
+    return float("nan")
+
+
+def kept(name, key, compute):
+    """Return a row from the cache of a benchmark, or compute and keep it."""
+    folder = Path(__file__).parent / "kept" / name
+    path = folder / f"{key}.json"
+    if path.exists():
+        return json.loads(path.read_text())
+    row = compute()
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(row))
+    return row
+
+
+def write_page(name, title, text, tables, script):
+    """Write docs/benchmarks/NAME.md with its tables; return the page."""
+    DOCS.mkdir(parents=True, exist_ok=True)
+    page = [f"# {title}\n", f"Made by `python dev.py bench benchmarks/{script}` on {machine()}.\n"]
+    page.append(text.strip() + "\n")
+    for heading, frame in tables:
+        page += [f"## {heading}\n", markdown(frame)]
+    content = "\n".join(page)
+    (DOCS / f"{name}.md").write_text(content)
+    print(content)
+
+
+def markdown(frame):
+    """Return a frame as a Markdown table."""
+    lines = ["| " + " | ".join(map(str, frame.columns)) + " |"]
+    lines.append("|" + " --- |" * len(frame.columns))
+    for row in frame.itertuples(index=False):
+        lines.append("| " + " | ".join(_cell(value) for value in row) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value):
+    if isinstance(value, float):
+        if pd.isna(value):
+            return ""
+        return f"{value:.2g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return str(value)
+
+
+def machine():
+    """Return the machine in words."""
+    return f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}"
+
+
+def say(*words):
+    """Write a line of progress."""
+    print(*words, file=sys.stderr, flush=True)
