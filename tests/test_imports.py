@@ -13,6 +13,7 @@ ORDER = [
     "losses",
     "potentials",
     "bases",
+    "feature_maps",
     "kernels",
     "families",
     "objective",

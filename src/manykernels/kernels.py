@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -14,6 +15,8 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
 from .arrays import Array, approximately
 from .bases import FeatureBlocks, GramStack
+from .feature_maps import BY_NAME as MAPS
+from .feature_maps import FeatureMap, choose_map
 
 KernelFunction = Callable[[Array, Array], Array]
 
@@ -75,6 +78,11 @@ class KernelSet(Protocol):
         """Whether they have explicit features."""
         ...
 
+    @property
+    def powers(self) -> bool:
+        """Whether powers of a base kernel are worth having: x^2 is no linear function of x."""
+        ...
+
     def fit(self, X: Array, raw: Array) -> FeatureBlocks | GramStack:
         """Remember the training rows if they are needed later; return the base kernels on them.
 
@@ -94,6 +102,7 @@ class LinearKernels:
     columns: list[Array]
     names: list[str]
     explicit: bool = True
+    powers: bool = True
 
     def fit(self, X: Array, raw: Array) -> FeatureBlocks:
         """Return the features of the training rows."""
@@ -108,6 +117,41 @@ class LinearKernels:
 
 
 @dataclass
+class MapKernels:
+    """Kernels of single columns by feature maps, fitted to the training rows."""
+
+    maps: list[FeatureMap | str]
+    columns: list[Array]
+    names: list[str]
+    explicit: bool = True
+    powers: bool = False
+    fitted: list[FeatureMap | None] = field(default_factory=list)
+
+    def fit(self, X: Array, raw: Array) -> FeatureBlocks:
+        """Fit the maps; return the features of the training rows."""
+        self.fitted = []
+        for kind, columns in zip(self.maps, self.columns, strict=True):
+            if kind == "linear":
+                self.fitted.append(None)
+                continue
+            x = X[:, columns[0]]
+            chosen = choose_map(x) if kind == "auto" else kind
+            fresh = MAPS[chosen]() if isinstance(chosen, str) else deepcopy(chosen)
+            self.fitted.append(fresh.fit(x))
+        return self.on(X, raw)
+
+    def on(self, X: Array, raw: Array) -> FeatureBlocks:
+        """Return the features of new rows."""
+        blocks = [
+            X[:, columns] if fitted is None else fitted.features(X[:, columns[0]])
+            for fitted, columns in zip(self.fitted, self.columns, strict=True)
+        ]
+        # A column without any variation has no function; it keeps one, which is zero.
+        blocks = [block if block.shape[1] else np.zeros((len(X), 1)) for block in blocks]
+        return FeatureBlocks(np.hstack(blocks), [block.shape[1] for block in blocks])
+
+
+@dataclass
 class FunctionKernels:
     """Kernels given by functions, evaluated against the training rows."""
 
@@ -115,6 +159,7 @@ class FunctionKernels:
     columns: list[Array]
     names: list[str]
     explicit: bool = False
+    powers: bool = False
     training: list[Array] = field(default_factory=list)
 
     def views(self, X: Array, raw: Array) -> list[Array]:
@@ -164,6 +209,7 @@ class PairwiseKernel:
 
     names: list[str] = field(default_factory=lambda: ["precomputed"])
     explicit: bool = False
+    powers: bool = False
     columns: Array | None = None
 
     def use(self, rows: Array, shape: tuple[int, int]) -> None:
@@ -206,8 +252,11 @@ def resolve(kernels: Any, feature_names: Sequence[str]) -> KernelSet:
         if kernels == "precomputed":
             return PairwiseKernel()
         items = [(kernels, [j]) for j in range(count)]
+        single = [np.array([j]) for j in range(count)]
         if kernels == "linear":
-            return LinearKernels([np.array([j]) for j in range(count)], list(feature_names))
+            return LinearKernels(single, list(feature_names))
+        if kernels == "auto" or kernels in MAPS:
+            return MapKernels([kernels] * count, single, list(feature_names))
     else:
         listed = list(kernels) if isinstance(kernels, list) else [kernels]
         if not listed:
@@ -219,6 +268,9 @@ def resolve(kernels: Any, feature_names: Sequence[str]) -> KernelSet:
                     f"kernels[{j}] must be a kernel or a pair (kernel, columns); got a tuple of "
                     f'{len(item)}. Write it as in ("rbf", ["age", "income"]).'
                 )
+    mapped = [_is_map(kernel) for kernel, _ in items]
+    if any(mapped):
+        return _map_kernels(items, mapped, feature_names)
     parsed = [
         _parse(j, kernel, columns, feature_names) for j, (kernel, columns) in enumerate(items)
     ]
@@ -227,6 +279,39 @@ def resolve(kernels: Any, feature_names: Sequence[str]) -> KernelSet:
     if all(function is linear_kernel for function in functions):
         return LinearKernels(columns, names)
     return FunctionKernels(functions, columns, names)
+
+
+def _is_map(kernel: Any) -> bool:
+    if isinstance(kernel, str):
+        return kernel == "auto" or kernel in MAPS
+    return isinstance(kernel, tuple(MAPS.values()))
+
+
+def _map_kernels(
+    items: Sequence[tuple[Any, Any]], mapped: Sequence[bool], feature_names: Sequence[str]
+) -> MapKernels:
+    """Return kernels by feature maps, or say which item cannot be one of them."""
+    maps, columns, names = [], [], []
+    for j, ((kernel, wanted), has_map) in enumerate(zip(items, mapped, strict=True)):
+        numbers = _column_numbers(j, wanted, feature_names)
+        seen = ", ".join(feature_names[c] for c in numbers)
+        if not has_map and not (isinstance(kernel, str) and kernel == "linear"):
+            raise ValueError(
+                f"kernels[{j}] has no features and the others have; got {kernel!r}. Use "
+                f'"linear", {", ".join(map(repr, MAPS))} or "auto" for all, or none of them.'
+            )
+        if has_map and len(numbers) != 1:
+            raise ValueError(
+                f"kernels[{j}] must see a single column; got {len(numbers)} ({seen}). Give each "
+                "column a kernel of its own."
+            )
+        label = kernel if isinstance(kernel, str) else kernel.name
+        plain = label in ("auto", "linear") and len(numbers) == 1
+        maps.append(kernel)
+        columns.append(numbers)
+        names.append(seen if plain else f"{label}({seen})")
+    names = [name if names.count(name) == 1 else f"{name}[{j}]" for j, name in enumerate(names)]
+    return MapKernels(maps, columns, names)
 
 
 def _parse(
@@ -244,7 +329,8 @@ def _parse(
         label = getattr(kernel, "__name__", None) or str(kernel)
         return kernel, numbers, label if columns is None else f"{label}({seen})"
     raise ValueError(
-        f'kernels[{j}] must be "linear", "rbf", a callable, a scikit-learn kernel or Precomputed; '
+        f'kernels[{j}] must be "auto", "linear", "rbf", {", ".join(map(repr, MAPS))}, a callable, '
+        "a scikit-learn kernel or Precomputed; "
         f'got {kernel!r}. Each may be paired with its columns, as in ("rbf", [0, 1]).'
     )
 

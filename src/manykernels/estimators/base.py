@@ -58,7 +58,7 @@ class FamilyMachine(KernelMachine):
     def _index_set(self, p: float) -> IndexSet:
         kind = self.index_set
         if kind == "auto":
-            kind = "monomials" if self._kernels.explicit else "interactions"
+            kind = "monomials" if self._kernels.powers else "interactions"
         if kind == "tuples":
             return Tuples(exponent(p))
         return Monomials() if kind == "monomials" else Interactions()
