@@ -30,6 +30,7 @@ from manykernels.solvers import (
     UniformSampler,
     run,
 )
+from manykernels.solvers.iterate import Iterate
 
 SETS = [Tuples(2.0), Monomials(), Interactions()]
 
@@ -258,3 +259,27 @@ def test_average_is_the_answer_when_asked_for(rng):
     got = np.zeros(family.distinct)
     got[[order[i] for i in result.indices]] = result.theta
     np.testing.assert_allclose(got, weights / total, atol=1e-9)
+
+
+def test_known_gradients_leave_the_estimate_unbiased(rng):
+    """Exact at the heaviest kernels, right on average at all others."""
+    family = ProductFamily(FeatureBlocks(rng.normal(size=(12, 3))), 2)
+    indices = family.indices()
+    iterate = Iterate(family, PowerNorm(2.0), 2.0)
+    iterate.step(indices[:4], np.array([0.1, 0.4, 0.3, 0.2]), 1.0)
+    field = family.at(rng.normal(size=(12, 1)))
+    truth = dict(zip(indices, field.all().tolist(), strict=True))
+    solver = MirrorDescent(draws=20, known=2)
+    total = dict.fromkeys(indices, 0.0)
+    rounds = 2000
+    for _ in range(rounds):
+        drawn, values = solver._estimate(iterate, field, field.draw(20, rng))
+        assert len(set(drawn)) == len(drawn)
+        for index, value in zip(drawn, values.tolist(), strict=True):
+            total[index] += value / rounds
+    mass = sum(truth.values())
+    for index in indices:
+        # A mean of independent counts, each of variance g (C - g) / draws.
+        error = np.sqrt(truth[index] * mass / (20 * rounds))
+        exact = index in (indices[1], indices[2])
+        assert total[index] == pytest.approx(truth[index], abs=1e-9 if exact else 5 * error)

@@ -14,6 +14,7 @@ from ..baselines import (
     UniformProductKernel,
 )
 from ..estimators import MKLRegressor
+from ..solvers import MirrorDescent
 
 PRIOR = (1.0, 1.0, 1.0, 2.0)
 """The paper's prior against kernels of degree 3: rho^2 = 4."""
@@ -57,7 +58,7 @@ def ours(
             p=p,
             alpha=alpha,
             max_iter=max_iter,
-            solver="auto" if p == 2 else "mirror-descent",
+            solver="auto" if p == 2 else MirrorDescent(),
             standardize=False,
             random_state=0,
         )

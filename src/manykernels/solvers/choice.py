@@ -25,6 +25,9 @@ PASS_LIMIT = 2e11
 LISTED_LIMIT = 2_000_000
 """Kernels of a list that is affordable."""
 
+KNOWN = 200
+"""Kernels whose gradient mirror descent computes rather than estimates."""
+
 ENTRYWISE = 5.0
 """Entrywise products of matrices take so many times longer than matrix products."""
 
@@ -86,7 +89,7 @@ def choose(name: str, problem: Problem, family: KernelFamily) -> Solver:
     if name == "full-pass":
         _refuse(cost.full_pass, 100 * PASS_LIMIT, name, family)
         return FullPass()
-    return MirrorDescent()
+    return MirrorDescent(known=KNOWN)
 
 
 def _refuse(work: float, limit: float, name: str, family: KernelFamily) -> None:
