@@ -2,6 +2,42 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model._omp import _cholesky_omp
+
+
+class PursuitCV(RegressorMixin, BaseEstimator):
+    """scikit-learn's orthogonal matching pursuit, its number of terms chosen by cross-validation.
+
+    (OrthogonalMatchingPursuitCV allocates an array of columns times columns.)
+    """
+
+    def __init__(self, cv, terms=100):
+        self.cv = cv
+        self.terms = terms
+
+    def fit(self, X, y):
+        errors = np.zeros(self.terms)
+        for train, test in self.cv.split(X, y):
+            chosen, path, constants = self._path(X[train], y[train], self.terms)
+            values = X[test][:, chosen] @ path + constants
+            error = np.mean((values - y[test, None]) ** 2, axis=0)
+            errors += np.pad(error, (0, self.terms - len(error)), constant_values=np.inf)
+        chosen, path, constants = self._path(X, y, int(errors.argmin()) + 1)
+        self.coef_ = np.zeros(X.shape[1])
+        self.coef_[chosen], self.intercept_ = path[:, -1], float(constants[-1])
+        return self
+
+    def _path(self, X, y, terms):
+        centre, level = X.mean(axis=0), y.mean()
+        centred = np.asfortranarray(X - centre)
+        _, chosen, steps, count = _cholesky_omp(
+            centred, y - level, terms, copy_X=False, return_path=True
+        )
+        path = np.triu(steps[:count, :count])
+        return chosen, path, level - centre[chosen] @ path
+
+    def predict(self, X):
+        return X @ self.coef_ + self.intercept_
 
 
 class CelerCV(RegressorMixin, BaseEstimator):

@@ -20,7 +20,6 @@ SPLIT = {"n_splits": 1, "test_size": 0.2, "random_state": 0}
 def task(method, columns, degree, seed):
     def prepare():
         import celer  # noqa: F401 compiled parts are loaded before the clock starts
-        from sklearn.linear_model import OrthogonalMatchingPursuitCV  # noqa: F401
 
         from manykernels.datasets import make_sparse_polynomial
 
@@ -65,10 +64,11 @@ def listed(make_last):
 
 
 def omp():
-    from sklearn.linear_model import OrthogonalMatchingPursuitCV
     from sklearn.model_selection import ShuffleSplit
 
-    return OrthogonalMatchingPursuitCV(cv=ShuffleSplit(**SPLIT), max_iter=100)
+    from _peers import PursuitCV
+
+    return PursuitCV(ShuffleSplit(**SPLIT))
 
 
 def celer_path():

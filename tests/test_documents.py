@@ -14,13 +14,16 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_readme_example(capsys):
-    first, second = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    first, chosen, second = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     names = {}
     exec(first, names)
     model = names["model"]
     assert model.explain()["term"].tolist() == ["x20", "x3 * x7 * x11"]
     assert model.n_kernels_ == 23426
     assert model.gap_ < 1e-12
+    exec(chosen, names)
+    assert sorted(names["few"].explain()["term"]) == ["x20", "x3 * x7 * x11"]
+    assert set(names["chosen"].explain(2)["term"]) == {"x20", "x3 * x7 * x11"}
     exec(second, names)
     assert names["model"].explain()["term"][0] == "texts * images"
 

@@ -8,6 +8,7 @@ function (functional ANOVA). All are scaled so that the kernel's diagonal is one
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import ClassVar, Protocol, Self
 
 import numpy as np
@@ -96,6 +97,9 @@ class Spline(Centred):
     rank: int = 10
     name: ClassVar[str] = "spline"
 
+    def __post_init__(self) -> None:
+        _check_rank(self.rank, 2)
+
     def _learn(self, x: Array) -> None:
         points = even_scale(x)
         self.places, first = np.unique(points, return_index=True)
@@ -103,6 +107,9 @@ class Spline(Centred):
         inner = np.linspace(0, 1, self.rank)
         step = inner[1]
         self.knots = np.concatenate([step * np.arange(-3, 0), inner, 1 + step * np.arange(1, 4)])
+        if len(self.places) < 2:
+            self.axes = np.empty((len(self.knots) - 4, 0))
+            return
         basis = self._basis(x)
         centred = basis - basis.mean(axis=0)
         gram = centred.T @ centred / len(x)
@@ -140,6 +147,9 @@ class Polynomial(Centred):
     rank: int = 3
     name: ClassVar[str] = "polynomial"
 
+    def __post_init__(self) -> None:
+        _check_rank(self.rank, 1)
+
     def _learn(self, x: Array) -> None:
         self.middle, self.reach = float(x.mean()), float(np.abs(x - x.mean()).max()) or 1.0
         powers = self._powers(x)
@@ -174,6 +184,11 @@ class Nystroem(Centred):
     width: float = 0.2
     name: ClassVar[str] = "nystroem"
 
+    def __post_init__(self) -> None:
+        _check_rank(self.rank, 1)
+        if not (isinstance(self.width, Real) and 0 < self.width < np.inf):
+            raise ValueError(f"width must be a positive number; got {self.width!r}. Use width=0.2.")
+
     def _learn(self, x: Array) -> None:
         points = even_scale(x)
         self.places, first = np.unique(points, return_index=True)
@@ -206,6 +221,11 @@ class Categorical(Centred):
     def features(self, x: Array) -> Array:
         """Return centred indicators; zero, the average, for values not seen in training."""
         return super().features(x) * np.isin(x, self.values)[:, None]
+
+
+def _check_rank(rank: object, least: int) -> None:
+    if not isinstance(rank, Integral) or isinstance(rank, bool) or rank < least:
+        raise ValueError(f"rank must be an integer >= {least}; got {rank!r}. Use rank=10.")
 
 
 def choose_map(x: Array) -> FeatureMap:

@@ -48,7 +48,7 @@ class AnalyticUpdates:
             gradients = family.at(solution.alpha).all()
             norm = power_norm(gradients, problem.dual_exponent)
             certificate = from_norm(problem, solution, norm, "exact")
-            yield Pass(k, design.indices, theta, solution, certificate)
+            yield Pass(k, family, theta, solution, certificate)
             theta = best_weights(theta, gradients, nu)
 
 

@@ -111,6 +111,15 @@ class FeatureBlocks:
                 out[which] = part
         return out.T
 
+    def table_products(self, tables: Sequence[Array]) -> Array:
+        """Return the products of single columns given by tables of indices, side by side."""
+        ends = np.cumsum([len(table) for table in tables])
+        out = np.ones((int(ends[-1]), self.rows))
+        for table, stop in zip(tables, ends.tolist(), strict=True):
+            if table.shape[1] and len(table):
+                self._multiply(table, out[stop - len(table) : stop])
+        return out.T
+
     def _multiply(self, table: Array, out: Array) -> None:
         """Write the products of each row of a table of column numbers to a row of ``out``.
 

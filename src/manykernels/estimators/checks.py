@@ -27,10 +27,12 @@ def check_parameters(estimator: Any) -> None:
             for value in values if many and _several(values) else [values]:
                 check(name, value)
     solver, p = parameters.get("solver", "auto"), parameters.get("p")
-    if solver in NEEDS and not _several(p) and not NEEDS[solver](p):
-        raise ValueError(
-            f"solver={solver!r} needs {NEEDS_WORDS[solver]}; got p={p:g}. Use solver='auto'."
-        )
+    for value in p if _several(p) else [p]:
+        if isinstance(solver, str) and solver in NEEDS and not NEEDS[solver](value):
+            raise ValueError(
+                f"solver={solver!r} needs {NEEDS_WORDS[solver]}; got p={value:g}. "
+                "Use solver='auto'."
+            )
 
 
 NEEDS: dict[str, Callable[[float], bool]] = {

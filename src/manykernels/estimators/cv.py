@@ -118,7 +118,9 @@ class BaseCV(BaseMKL):
         return Problem(y, weights, loss, 1.0, 1.0, bool(self.fit_intercept))
 
     def _products(self, bases: FeatureBlocks | GramStack, degree: int, p: float) -> ProductFamily:
-        rho = None if self.rho is None else list(self.rho)[: degree + 1]
+        rho = self.rho
+        if rho is not None and np.shape(rho) == (self._highest_degree() + 1,):
+            rho = list(rho)[: degree + 1]
         return ProductFamily(bases, degree, self._index_set(p), rho, self._kernels.names)
 
     def _strength(self) -> float:
@@ -132,6 +134,11 @@ class BaseCV(BaseMKL):
             )
         folds = list(self._folds(X, y))
         problem, bases = self._prepare(X, y, weights, loss)
+        if self.debias and not self._kernels.explicit:
+            raise ValueError(
+                "debias=True needs kernels with features; got kernels given by matrices. Use "
+                'kernels="linear" or "auto", or debias=False.'
+            )
         rng = generator(self.random_state)
         candidates = [
             Candidate(degree, p, self._sizes(problem, bases, degree, p, rng))
@@ -179,9 +186,9 @@ class BaseCV(BaseMKL):
     ) -> Iterator[Result]:
         greedy = self._greedy()
         here = replace(problem, p=candidate.p)
-        if greedy is not None:
-            return growing(greedy, here, family, rng)
         limits = Limits(self.max_iter, self.tol, self.max_time)
+        if greedy is not None:
+            return growing(greedy, here, family, limits, rng)
         return path(self._solver, here, family, candidate.sizes, limits, bool(self.debias), rng)
 
     def _choose(self, candidates: list[Candidate], scores: list[list[Array]]) -> None:
@@ -268,6 +275,11 @@ def _score_fold(
         if hasattr(estimator, name):
             setattr(machine, name, getattr(estimator, name))
     inside, targets = _safe_split(estimator, X, y, train)
+    if hasattr(estimator, "classes_") and np.any(np.ptp(targets[weights[train] > 0], axis=0) == 0):
+        raise ValueError(
+            "every fold must train on all classes; got one whose training rows lack a class. Use "
+            "cv=StratifiedKFold(...) or fewer folds."
+        )
     outside, truth = _safe_split(estimator, X, y, test, train)
     problem, bases = machine._prepare(inside, targets, weights[train], loss)
     new = machine._kernels.on(machine._scaled(outside), outside)

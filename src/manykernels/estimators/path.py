@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 import numpy as np
 
@@ -106,11 +107,19 @@ def refit(problem: Problem, family: KernelFamily, result: Result) -> Result:
 
 
 def growing(
-    solver: Greedy, problem: Problem, family: KernelFamily, rng: np.random.Generator
+    solver: Greedy,
+    problem: Problem,
+    family: KernelFamily,
+    limits: Limits,
+    rng: np.random.Generator,
 ) -> Iterator[Result]:
     """Yield the models of 0, 1, 2, ... terms."""
+    began = perf_counter()
     for state in solver.iterate(problem, family, rng):
         yield from_state(state)
+        late = limits.max_time is not None and perf_counter() - began > limits.max_time
+        if late or state.k > limits.max_iter:
+            return
 
 
 class Evaluator:

@@ -137,6 +137,10 @@ class KernelFamily(ABC):
         columns, owners = self.bases.products(indices)
         return columns * np.sqrt(self.weights(indices))[owners], owners
 
+    def all_features(self) -> tuple[Array, Array]:
+        """Return the features of all kernels, in the order of ``indices()``."""
+        return self.features(self.indices())
+
     def owners(self, indices: Sequence[Index]) -> Array:
         """Return the position of the index that each column of ``features`` belongs to."""
         assert isinstance(self.bases, FeatureBlocks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Self
 
 import numpy as np
@@ -136,7 +137,26 @@ class ProductFamily(KernelFamily):
 
     def indices(self) -> list[Index]:
         """Return all distinct kernels, by degree, then in lexicographic order."""
-        return [tuple(row) for table in self.tables for row in table.tolist()]
+        columns = [[column.tolist() for column in table.T] for table in self.tables[1:]]
+        return [(), *chain.from_iterable(zip(*part, strict=True) for part in columns)]
+
+    def all_features(self) -> tuple[Array, Array]:
+        """Return the features of all kernels, from tables of indices where these are enough."""
+        assert isinstance(self.bases, FeatureBlocks)
+        if not self.bases.single:
+            return super().all_features()
+        columns = self.bases.table_products(self.tables)
+        weight = self.index_set.weight
+        roots = [
+            np.sqrt(np.broadcast_to(weight(repeats), len(table)) / rho**2)
+            for repeats, table, rho in zip(
+                self.table_multiplicities, self.tables, self.rho, strict=True
+            )
+        ]
+        factors = np.concatenate(roots)
+        if np.any(factors != 1):
+            columns *= factors
+        return columns, np.arange(columns.shape[1])
 
     def uniform(self, count: int, rng: np.random.Generator) -> tuple[list[Index], Array]:
         """Draw uniformly from the index set; return kernels and their probabilities."""

@@ -57,7 +57,7 @@ class Pass:
     ----------
     k : int
         Number of the update to come, from 1.
-    indices : list of Index
+    family : KernelFamily
         All kernels.
     theta : ndarray
         Their weights.
@@ -68,13 +68,18 @@ class Pass:
     """
 
     k: int
-    indices: list[Index]
+    family: KernelFamily
     theta: Array
     solution: DualSolution
     certificate: Certificate
 
     final = True
     constants = None
+
+    @property
+    def indices(self) -> list[Index]:
+        """All kernels; listed only when asked for."""
+        return self.family.indices()
 
     @property
     def active(self) -> int:
@@ -84,8 +89,8 @@ class Pass:
     @property
     def weights(self) -> tuple[list[Index], Array]:
         """The kernels with positive weights, whose coefficients the solution has."""
-        live = np.flatnonzero(self.theta)
-        return [self.indices[i] for i in live.tolist()], self.theta[live]
+        live, indices = np.flatnonzero(self.theta), self.indices
+        return [indices[i] for i in live.tolist()], self.theta[live]
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,7 @@ class FullPass:
         design = Design(family)
         known = dict(zip(start.indices, start.theta.tolist(), strict=True))
         least = min(known.values())
-        theta = np.array([known.get(index, least) for index in design.indices])
+        theta = np.array([known.get(index, least) for index in family.indices()])
         return self._from(problem, design, theta / power_norm(theta, problem.nu), None)
 
     def _from(
@@ -157,7 +162,7 @@ class FullPass:
             if norm == 0:  # nothing to explain: no kernel is needed
                 theta = np.zeros_like(theta)
                 solution = solve(problem, design.system(theta), solution)
-            state = Pass(k, design.indices, theta, solution, certificate)
+            state = Pass(k, family, theta, solution, certificate)
             if best is None or solution.objective <= best.solution.objective * (1 + 1e-12):
                 best, best_gradients = state, gradients
                 theta = self._update(theta, gradients, nu, past)
@@ -225,13 +230,13 @@ class Design:
     """
 
     def __init__(self, family: KernelFamily) -> None:
-        self.family, self.indices = family, family.indices()
+        self.family = family
         self.columns: Array | TallColumns = np.empty(0)
         self.owners: Array | None = None
         if self.tall:
-            self.columns, self.owners = tall_columns(family, self.indices)
+            self.columns, self.owners = tall_columns(family, family.indices())
         elif family.explicit and 8 * family.enumeration_work <= KEPT_BYTES:
-            columns, self.owners = family.features(self.indices)
+            columns, self.owners = family.all_features()
             self.columns = np.asfortranarray(columns)
 
     @property
@@ -244,7 +249,8 @@ class Design:
         """Return the kernel of the positive weights, in the smaller form."""
         live = theta > 0
         if self.owners is None:
-            kept = [self.indices[i] for i in np.flatnonzero(live).tolist()]
+            indices = self.family.indices()
+            kept = [indices[i] for i in np.flatnonzero(live).tolist()]
             return system_of(self.family, kept, theta[live])
         columns, owners = self.columns, self.owners
         if not live.all():
@@ -254,10 +260,16 @@ class Design:
         factors = np.sqrt(theta)[owners]
         if isinstance(columns, TallColumns):
             return TallSystem(columns, factors)
-        scaled = columns * factors
-        if scaled.shape[1] < self.family.rows:
-            return FeatureSystem(scaled)
-        return GramSystem(scaled @ scaled.T)
+        if columns.shape[1] < self.family.rows:
+            return FeatureSystem(columns * factors)
+        # By blocks of columns that fit in the cache: one read of the features, nothing written.
+        gram = np.zeros((self.family.rows, self.family.rows))
+        width = max(1024, 4 * self.family.rows)
+        for start in range(0, columns.shape[1], width):
+            part = slice(start, start + width)
+            scaled = columns[:, part] * factors[part]
+            gram += scaled @ scaled.T
+        return GramSystem(gram)
 
 
 def refuse_long_list(family: KernelFamily) -> None:
