@@ -14,7 +14,9 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_readme_example(capsys):
-    first, chosen, second = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    first, chosen, second = re.findall(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S
+    )
     names = {}
     exec(first, names)
     model = names["model"]

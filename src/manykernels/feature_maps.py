@@ -13,7 +13,6 @@ from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from scipy.interpolate import BSpline
-from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 
 from .arrays import Array
@@ -30,8 +29,8 @@ class FeatureMap(Protocol):
 
     name: ClassVar[str]
 
-    def fit(self, x: Array) -> Self:
-        """Learn from a column of shape (n,)."""
+    def fit(self, x: Array, weights: Array | None = None) -> Self:
+        """Learn from a column of shape (n,); row weights add up to one, by default equal."""
         ...
 
     def features(self, x: Array) -> Array:
@@ -42,42 +41,65 @@ class FeatureMap(Protocol):
 class Centred:
     """Raw functions of a column, centred and brought to unit size on the training rows."""
 
-    def fit(self, x: Array) -> Self:
+    def fit(self, x: Array, weights: Array | None = None) -> Self:
         """Learn the functions, their means and their size."""
-        self._learn(x)
+        weights = np.full(len(x), 1 / len(x)) if weights is None else weights
+        self._learn(x, weights)
         raw = self._raw(x)
-        self.mean = raw.mean(axis=0)
-        size = float(np.mean(np.sum((raw - self.mean) ** 2, axis=1)))
-        self.factor = 1 / np.sqrt(size) if size > 1e-12 * float(np.mean(raw**2) or 1.0) else 0.0
+        self.mean = weights @ raw
+        size = float(weights @ np.sum((raw - self.mean) ** 2, axis=1))
+        least = 1e-12 * float(weights @ np.sum(raw**2, axis=1))
+        self.factor = 1 / np.sqrt(size) if size > least else 0.0
         return self
 
     def features(self, x: Array) -> Array:
         """Return centred features."""
         return (self._raw(x) - self.mean) * self.factor
 
-    def _learn(self, x: Array) -> None:
+    def _learn(self, x: Array, weights: Array) -> None:
         raise NotImplementedError
 
     def _raw(self, x: Array) -> Array:
         raise NotImplementedError
 
 
-def even_scale(x: Array) -> Array:
-    """Return points that a column is spread over evenly: x value at 0, 1/64, .., 1 of the way.
+STEPS = np.linspace(0, 1, 65)
 
-    Quantiles for skewed or heavy-tailed columns, else equal steps from least to largest.
+
+def even_scale(x: Array, weights: Array) -> tuple[Array, Array]:
+    """Return points of a column and where they lie on a scale that it is spread over evenly.
+
+    The scale, from 0 to 1, is that of ranks for skewed or heavy-tailed columns, else the column's
+    own.
     """
-    steps = np.linspace(0, 1, 65)
-    low, high = np.quantile(x, [0.25, 0.75])
+    low, high = quantiles(x, weights, np.array([0.25, 0.75]))
     spread = (high - low) / 1.349
-    if not spread > 0 or x.std() > SKEWED * spread or _lopsided(x):
-        return np.asarray(np.quantile(x, steps))
-    return x.min() + steps * (x.max() - x.min())
+    centred = x - weights @ x
+    deviation = np.sqrt(weights @ centred**2)
+    lopsided = abs(weights @ centred**3) > SKEWED * deviation**3
+    points = x.min() + STEPS * (x.max() - x.min())
+    if not spread > 0 or deviation > SKEWED * spread or lopsided:
+        points = quantiles(x, weights, STEPS)
+    places, inverse = np.unique(points, return_inverse=True)
+    # Many steps at one value: it lies in their middle.
+    evenly = np.bincount(inverse, STEPS) / np.bincount(inverse)
+    return places, (evenly - evenly[0]) / ((evenly[-1] - evenly[0]) or 1.0)
 
 
-def _lopsided(x: Array) -> bool:
-    centred = x - x.mean()
-    return bool(abs(np.mean(centred**3)) > SKEWED * x.std() ** 3)
+def quantiles(x: Array, weights: Array, shares: Array) -> Array:
+    """Return the middle of the values with at least given shares of the weights on either side.
+
+    Repeated rows and weighted ones give the same, and so do x and -x.
+    """
+    return (_lower(x, weights, shares) - _lower(-x, weights, 1 - shares)) / 2
+
+
+def _lower(x: Array, weights: Array, shares: Array) -> Array:
+    order = np.argsort(x, kind="stable")
+    reached = np.cumsum(weights[order])
+    # Rounding must not move a share that falls on the edge between two values.
+    places = np.searchsorted(reached, shares * reached[-1] - 1e-12)
+    return np.asarray(x[order][np.minimum(places, len(x) - 1)])
 
 
 @dataclass
@@ -100,29 +122,30 @@ class Spline(Centred):
     def __post_init__(self) -> None:
         _check_rank(self.rank, 2)
 
-    def _learn(self, x: Array) -> None:
-        points = even_scale(x)
-        self.places, first = np.unique(points, return_index=True)
-        self.evenly = np.linspace(0, 1, 65)[first]
+    def _learn(self, x: Array, weights: Array) -> None:
+        self.places, self.evenly = even_scale(x, weights)
         inner = np.linspace(0, 1, self.rank)
         step = inner[1]
         self.knots = np.concatenate([step * np.arange(-3, 0), inner, 1 + step * np.arange(1, 4)])
+        self.axes = np.empty((len(self.knots) - 4, 0))
         if len(self.places) < 2:
-            self.axes = np.empty((len(self.knots) - 4, 0))
             return
         basis = self._basis(x)
-        centred = basis - basis.mean(axis=0)
-        gram = centred.T @ centred / len(x)
-        bend = np.diff(np.eye(len(gram)), 2, axis=0)
-        # A little of everything, for functions that the rows do not tell apart.
-        gram += 1e-9 * np.trace(gram) * np.eye(len(gram)) / len(gram)
-        roughness, axes = eigh(bend.T @ bend, gram)
-        # The first of zero roughness is the constant, whose length is only that little.
-        lengths = np.einsum("ik,ij,jk->k", axes, centred.T @ centred / len(x), axes)
-        keep = np.flatnonzero(lengths > 0.5)[: self.rank]
-        gamma = np.maximum(roughness[keep], 0.0)
-        level = gamma[min(4, len(gamma) - 1)] if len(gamma) else 1.0
-        self.axes = axes[:, keep] / np.sqrt(1 + gamma / (level or 1.0))
+        centred = np.sqrt(weights)[:, None] * (basis - weights @ basis)
+        variances, axes = np.linalg.eigh(centred.T @ centred)
+        known = variances > 1e-8 * variances[-1]
+        seen, open_ = axes[:, known] / np.sqrt(variances[known]), axes[:, ~known]
+        # Where the rows leave a function open it is the smoothest.
+        bends = np.diff(seen, 2, axis=0)
+        left, sizes, right = np.linalg.svd(np.diff(open_, 2, axis=0), full_matrices=False)
+        bent = sizes > 1e-8  # not the constant, which the rows leave open too
+        rest = right[bent].T @ ((left[:, bent].T @ bends) / sizes[bent, None])
+        functions = seen - open_ @ rest
+        bends = np.diff(functions, 2, axis=0)
+        roughness, turn = np.linalg.eigh(bends.T @ bends)
+        gamma = np.maximum(roughness[: self.rank], 0.0)
+        level = gamma[min(4, len(gamma) - 1)] or 1.0
+        self.axes = (functions @ turn)[:, : self.rank] / np.sqrt(1 + gamma / level)
 
     def _basis(self, x: Array) -> Array:
         if len(self.places) < 2:
@@ -150,12 +173,12 @@ class Polynomial(Centred):
     def __post_init__(self) -> None:
         _check_rank(self.rank, 1)
 
-    def _learn(self, x: Array) -> None:
-        self.middle, self.reach = float(x.mean()), float(np.abs(x - x.mean()).max()) or 1.0
+    def _learn(self, x: Array, weights: Array) -> None:
+        self.middle = float(weights @ x)
+        self.reach = float(np.abs(x - self.middle).max()) or 1.0
         powers = self._powers(x)
-        self.axes = np.eye(powers.shape[1])
-        centred = powers - powers.mean(axis=0)
-        _, triangle = np.linalg.qr(centred / np.sqrt(len(x)))
+        root = np.sqrt(weights)[:, None]
+        _, triangle = np.linalg.qr(root * (powers - weights @ powers))
         good = np.abs(triangle.diagonal()) > 1e-8
         rank = int(np.argmin(good)) if not good.all() else len(good)
         self.axes = np.linalg.inv(triangle[:rank, :rank]) if rank else np.empty((0, 0))
@@ -189,10 +212,8 @@ class Nystroem(Centred):
         if not (isinstance(self.width, Real) and 0 < self.width < np.inf):
             raise ValueError(f"width must be a positive number; got {self.width!r}. Use width=0.2.")
 
-    def _learn(self, x: Array) -> None:
-        points = even_scale(x)
-        self.places, first = np.unique(points, return_index=True)
-        self.evenly = np.linspace(0, 1, 65)[first]
+    def _learn(self, x: Array, weights: Array) -> None:
+        self.places, self.evenly = even_scale(x, weights)
         self.points = np.linspace(0, 1, self.rank)
         values, axes = np.linalg.eigh(self._kernel(self.points))
         keep = values > 1e-8 * values[-1]
@@ -212,7 +233,7 @@ class Categorical(Centred):
 
     name: ClassVar[str] = "categorical"
 
-    def _learn(self, x: Array) -> None:
+    def _learn(self, x: Array, weights: Array) -> None:
         self.values = np.unique(x)
 
     def _raw(self, x: Array) -> Array:

@@ -83,10 +83,10 @@ class KernelSet(Protocol):
         """Whether powers of a base kernel are worth having: x^2 is no linear function of x."""
         ...
 
-    def fit(self, X: Array, raw: Array) -> FeatureBlocks | GramStack:
+    def fit(self, X: Array, raw: Array, weights: Array | None = None) -> FeatureBlocks | GramStack:
         """Remember the training rows if they are needed later; return the base kernels on them.
 
-        ``X`` is standardised, ``raw`` is not.
+        ``X`` is standardised, ``raw`` is not; row weights add up to one, by default equal.
         """
         ...
 
@@ -104,7 +104,7 @@ class LinearKernels:
     explicit: bool = True
     powers: bool = True
 
-    def fit(self, X: Array, raw: Array) -> FeatureBlocks:
+    def fit(self, X: Array, raw: Array, weights: Array | None = None) -> FeatureBlocks:
         """Return the features of the training rows."""
         return self.on(X, raw)
 
@@ -127,7 +127,7 @@ class MapKernels:
     powers: bool = False
     fitted: list[FeatureMap | None] = field(default_factory=list)
 
-    def fit(self, X: Array, raw: Array) -> FeatureBlocks:
+    def fit(self, X: Array, raw: Array, weights: Array | None = None) -> FeatureBlocks:
         """Fit the maps; return the features of the training rows."""
         self.fitted = []
         for kind, columns in zip(self.maps, self.columns, strict=True):
@@ -137,7 +137,7 @@ class MapKernels:
             x = X[:, columns[0]]
             chosen = choose_map(x) if kind == "auto" else kind
             fresh = MAPS[chosen]() if isinstance(chosen, str) else deepcopy(chosen)
-            self.fitted.append(fresh.fit(x))
+            self.fitted.append(fresh.fit(x, weights))
         return self.on(X, raw)
 
     def on(self, X: Array, raw: Array) -> FeatureBlocks:
@@ -169,7 +169,7 @@ class FunctionKernels:
             for function, columns in zip(self.functions, self.columns, strict=True)
         ]
 
-    def fit(self, X: Array, raw: Array) -> GramStack:
+    def fit(self, X: Array, raw: Array, weights: Array | None = None) -> GramStack:
         """Evaluate and check the kernels on the training rows."""
         refuse_large(len(self.functions), len(X))
         self.training = self.views(X, raw)
@@ -222,7 +222,7 @@ class PairwiseKernel:
             )
         self.columns = rows
 
-    def fit(self, X: Array, raw: Array) -> GramStack:
+    def fit(self, X: Array, raw: Array, weights: Array | None = None) -> GramStack:
         """Check the training matrix."""
         stack = self.on(X, raw)
         check_gram(stack.kernel(0), "precomputed")

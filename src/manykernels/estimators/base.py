@@ -95,7 +95,8 @@ class FamilyMachine(KernelMachine):
         elif not result.converged:
             goal = f", above tol={self.tol:g}" if certified else ", fewer than asked for"
             remedy = "Raise max_iter or max_time, or accept a larger tol."
-            if getattr(self, "p", None) == 2:
+            p = getattr(self, "p_", getattr(self, "p", None))  # chosen, or given
+            if np.ndim(p) == 0 and p == 2:  # type: ignore[arg-type]
                 remedy = "With p = 2 that is rounding: use a larger alpha."
             message = (
                 f"Stopped after {result.n_iter} iterations with {state} ({kind}){goal}. {remedy}"

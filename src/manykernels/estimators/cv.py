@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import _safe_split
 
@@ -133,6 +132,11 @@ class BaseCV(BaseMKL):
                 "kernel has a weight: there is no selection to refit. Use p=1."
             )
         folds = list(self._folds(X, y))
+        if not folds or any(not np.any(weights[part] > 0) for fold in folds for part in fold):
+            raise ValueError(
+                "cv must give folds with rows of positive weight on both sides; got "
+                f"{len(folds)} folds. Use cv=5."
+            )
         problem, bases = self._prepare(X, y, weights, loss)
         if self.debias and not self._kernels.explicit:
             raise ValueError(
@@ -193,8 +197,6 @@ class BaseCV(BaseMKL):
 
     def _choose(self, candidates: list[Candidate], scores: list[list[Array]]) -> None:
         """Take the best mean score, or the simplest model within its standard error."""
-        if not scores:
-            raise KeyboardInterrupt
         longest = max(len(candidate.sizes) for candidate in candidates)
         table = np.full((len(candidates), longest, len(scores)), -np.inf)
         for fold, parts in enumerate(scores):
@@ -240,7 +242,8 @@ def _in_order(results: Any) -> list[list[Array]]:
     scores: list[list[Array]] = []
     try:
         for part, interrupted in results:
-            scores.append(part)
+            if not interrupted or not scores:
+                scores.append(part)
             if interrupted:
                 break
     except KeyboardInterrupt:
@@ -270,7 +273,8 @@ def _score_fold(
     seed: int,
 ) -> tuple[list[Array], bool]:
     """Return the scores of all models on the rows left out, and whether Ctrl-C cut them short."""
-    machine = clone(estimator)
+    # Folds may come from a generator, which cannot be copied and is not needed here.
+    machine = type(estimator)(**{**estimator.get_params(deep=False), "cv": None})
     for name in ("n_features_in_", "feature_names_in_", "classes_"):
         if hasattr(estimator, name):
             setattr(machine, name, getattr(estimator, name))

@@ -114,7 +114,7 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         if isinstance(self._kernels, PairwiseKernel):
             self._kernels.use(used, X.shape)
         self._scaler = self._fit_scaler(rows, weights)
-        bases = self._kernels.fit(self._scaled(rows), rows)
+        bases = self._kernels.fit(self._scaled(rows), rows, weights)
         _refuse_overflow(bases, self._highest_degree())
         return self._problem(targets, weights, loss), bases
 

@@ -27,6 +27,9 @@ EXPLAINED = 0.01
 SPAN = 1e-6
 """Smallest strength of a grid chosen from the data, relative to the largest."""
 
+NOTHING = 1e-20
+"""Kernels that explain so little of the risk at unit strength explain nothing but rounding."""
+
 DRAWS = 1_000
 """Draws behind the largest strength where gradients are too many to compute."""
 
@@ -60,7 +63,9 @@ def largest_strength(problem: Problem, family: KernelFamily, rng: np.random.Gene
         power = problem.dual_exponent
         values = draw.ratios / largest * (draw.gradients / largest) ** (power - 1)
         norm = largest * draw.mean(values) ** (1 / power) if np.isfinite(power) else largest
-    return norm / (EXPLAINED * start.objective) if start.objective > 0 and norm > 0 else 1.0
+    if not norm > NOTHING * start.objective:
+        return 1.0
+    return norm / (EXPLAINED * start.objective)
 
 
 def strengths(

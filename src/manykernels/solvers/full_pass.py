@@ -139,6 +139,8 @@ class FullPass:
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator, start: Result
     ) -> Iterator[Pass]:
         """Yield the state before each update, from the weights of a start."""
+        if not start.indices:
+            return self.iterate(problem, family, rng)
         design = Design(family)
         known = dict(zip(start.indices, start.theta.tolist(), strict=True))
         least = min(known.values())

@@ -162,6 +162,8 @@ def run(
                 wait, patience = patience, 2 * patience
             wait -= 1
             if state.k > max_iter:
+                # Without a gap the number of steps is all that was asked for.
+                finished = state.certificate.kind == "none"
                 break
             if max_time is not None and seconds >= max_time and state.k > 1:
                 draws = FEW_DRAWS
