@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from checks import make_bases
 from manykernels import MKLRegressor
 from manykernels.bases import FeatureBlocks
+from manykernels.estimators.base import InterruptedWarning
+from manykernels.estimators.progress import Progress
 from manykernels.families import ProductFamily
 from manykernels.losses import Squared
 from manykernels.objective import Problem
@@ -71,3 +74,34 @@ def test_solvers_by_name_reach_the_same_optimum(representation, p, solver, rng):
     assert best.gap_ <= 1e-5
     assert best.gap_kind_ == "exact"
     assert best.objective_ <= slow.objective_ <= best.objective_ * 1.03
+
+
+@pytest.mark.parametrize("how", ["interrupt", "time"])
+@pytest.mark.parametrize(
+    ("solver", "p"), [("working-set", 1), ("full-pass", 4 / 3), ("mirror-descent", 4 / 3)]
+)
+def test_a_fit_cut_short_is_a_model_with_its_gap(solver, p, how, rng, monkeypatch):
+    X = rng.normal(size=(80, 12))
+    y = X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(size=80)
+    settings = {"solver": solver, "p": p, "alpha": 1e-4, "tol": 1e-12, "random_state": 0}
+    if how == "interrupt":
+
+        def interrupt(self, state, record):
+            if state.k == 3:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(Progress, "__call__", interrupt)
+        model = MKLRegressor(**settings)
+        kind = InterruptedWarning
+    else:
+        model, kind = MKLRegressor(max_time=1e-6, **settings), ConvergenceWarning
+    with pytest.warns(kind):
+        model.fit(X, y)
+    monkeypatch.undo()
+    assert 0 < model.gap_ < np.inf
+    # The gap belongs to the very model that predicts.
+    best = MKLRegressor(**{**settings, "solver": "auto", "tol": 1e-6}).fit(X, y)
+    assert best.objective_ <= model.objective_ * (1 + 1e-9)
+    assert model.objective_ * (1 - model.gap_) <= best.objective_ * (1 + 1e-6)
+    residual = np.mean((y - model.predict(X)) ** 2) / 2
+    assert residual <= model.objective_
