@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import compress, count
 
 import numpy as np
 
@@ -89,8 +89,10 @@ class Pass:
     @property
     def weights(self) -> tuple[list[Index], Array]:
         """The kernels with positive weights, whose coefficients the solution has."""
-        live, indices = np.flatnonzero(self.theta), self.indices
-        return [indices[i] for i in live.tolist()], self.theta[live]
+        live, indices = self.theta > 0, self.indices
+        if not live.all():
+            indices = list(compress(indices, live.tolist()))
+        return indices, self.theta[live]
 
 
 @dataclass(frozen=True)
