@@ -1,6 +1,5 @@
 """Time and memory of a call in a process of its own, and tables of what was measured."""
 
-import json
 import os
 import platform
 import sys
@@ -43,18 +42,6 @@ def _memory(name):
         if line.startswith(name):
             return int(line.split()[1]) / 1024
     return float("nan")
-
-
-def kept(name, key, compute):
-    """Return a row from the cache of a benchmark, or compute and keep it."""
-    folder = Path(__file__).parent / "kept" / name
-    path = folder / f"{key}.json"
-    if path.exists():
-        return json.loads(path.read_text())
-    row = compute()
-    folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(row))
-    return row
 
 
 def write_page(name, title, text, tables, script):

@@ -7,6 +7,7 @@ function (functional ANOVA). All are scaled so that the kernel's diagonal is one
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar, Protocol, Self
@@ -38,7 +39,7 @@ class FeatureMap(Protocol):
         ...
 
 
-class Centred:
+class Centred(ABC):
     """Raw functions of a column, centred and brought to unit size on the training rows."""
 
     def fit(self, x: Array, weights: Array | None = None) -> Self:
@@ -56,11 +57,13 @@ class Centred:
         """Return centred features."""
         return (self._raw(x) - self.mean) * self.factor
 
+    @abstractmethod
     def _learn(self, x: Array, weights: Array) -> None:
-        raise NotImplementedError
+        """Learn the functions."""
 
+    @abstractmethod
     def _raw(self, x: Array) -> Array:
-        raise NotImplementedError
+        """Return the functions' values, of shape (n, m)."""
 
 
 STEPS = np.linspace(0, 1, 65)

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array, Index, approximately
 from ..bases import FeatureBlocks, GramStack
 from ..bases.features import dense, khatri_rao, scale_columns
-from .index_sets import all_indices
+from .index_sets import Monomials, all_indices
 
 if TYPE_CHECKING:
     from .base import KernelFamily
@@ -201,9 +201,9 @@ class ProductPricer:
     def side_entries(family: ProductFamily) -> float:
         """Return how many numbers the larger side of the matrix products holds."""
         longest = max(1, family.degree // 2)
-        count = family.index_set.count if family.index_set.strict else _multisets
+        kind = family.index_set if family.index_set.strict else Monomials()
         width = float(np.mean(family.bases.sizes**longest))  # type: ignore[union-attr]
-        return float(count(family.bases.count, longest)) * family.rows * width
+        return float(kind.count(family.bases.count, longest)) * family.rows * width
 
     def top(self, alpha: Array, count: int, above: float = 0.0) -> Shortlist:
         """Return the kernels of largest score."""
@@ -216,7 +216,7 @@ class ProductPricer:
         for degree in range(self.family.degree + 1):
             factor = self.family.rho[degree] ** -2.0
             for number, piece in enumerate(self._pieces(degree)):
-                scores = self._energy(degree, piece, unit)
+                scores = self._table(degree, piece, unit, squared=False)
                 if self.weights is not None:
                     scores *= self._inverse(degree, number, piece)
                 left, right = self._side(degree, 0), self._side(degree, 1)
@@ -324,9 +324,6 @@ class ProductPricer:
         ends = right.offsets[piece.right.start : _stop(piece.right, right)]
         return np.add.reduceat(table, ends - ends[0], axis=1)
 
-    def _energy(self, degree: int, piece: Piece, alpha: Array) -> Array:
-        return self._table(degree, piece, alpha, squared=False)
-
     def _inverse(self, degree: int, number: int, piece: Piece) -> Array:
         """Return one over the spreads of a piece."""
         assert self.weights is not None
@@ -402,9 +399,3 @@ class Best:
 
 def _stop(part: slice, side: Side) -> int:
     return min(part.stop, len(side.table))
-
-
-def _multisets(r: int, degree: int) -> int:
-    from .index_sets import Monomials
-
-    return Monomials().count(r, degree)

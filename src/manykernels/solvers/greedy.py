@@ -15,6 +15,7 @@ from ..families import KernelFamily
 from ..families.pricing import pricer
 from ..objective import Problem
 from .least_squares import Fit, fit_of
+from .result import in_weights
 
 SHARE = 0.8
 """The pool serves while its best gain is at least so much of the best one when it was priced, both
@@ -184,16 +185,6 @@ def pool_of(family: KernelFamily, indices: Sequence[Index], fit: Fit) -> Pool:
 def selection(
     k: int, chosen: Sequence[Index], owners: Sequence[int], solution: DualSolution
 ) -> Selection:
-    r"""Return a model as weights and a predictor in the space they give.
-
-    The weights :math:`\theta_i = \rho_i\|w_i\| / \sum_j \rho_j\|w_j\|` are those that p = 1 gives
-    to coefficients :math:`w_i`.
-    """
-    energy = np.sum(solution.coefficients**2, axis=1)
-    norms = np.sqrt(np.bincount(owners, energy, minlength=len(chosen)))
-    theta = norms / (norms.sum() or 1.0)
-    roots = np.sqrt(theta)[list(owners), None]
-    scaled = np.divide(
-        solution.coefficients, roots, out=np.zeros_like(solution.coefficients), where=roots > 0
-    )
+    """Return a model as weights and a predictor in the space they give."""
+    theta, scaled = in_weights(solution.coefficients, np.array(owners, dtype=int), len(chosen))
     return Selection(k, tuple(chosen), theta, replace(solution, coefficients=scaled))

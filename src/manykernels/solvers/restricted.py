@@ -14,6 +14,7 @@ from ..dual.newton import WIDTHS, Curved, Smoothed
 from ..dual.systems import factorise
 from ..losses import Loss, NonsmoothLoss, SmoothLoss, Squared
 from ..objective import Problem
+from .result import in_weights
 
 STEPS = 100
 """Most Newton steps for one smooth problem."""
@@ -339,13 +340,8 @@ class Model:
 
 def as_solution(problem: Problem, groups: Groups, slopes: Array) -> tuple[Array, DualSolution]:
     r"""Return the weights :math:`\theta_i = \|w_i\|/\sum_j\|w_j\|` and the predictor in them."""
-    norms = groups.norms(groups.coefficients)
-    total = float(norms.sum())
-    theta = norms / (total or 1.0)
-    roots = np.sqrt(theta)[groups.owners, None]
-    scaled = np.divide(
-        groups.coefficients, roots, out=np.zeros_like(groups.coefficients), where=roots > 0
-    )
+    theta, scaled = in_weights(groups.coefficients, groups.owners, groups.count)
+    total = float(groups.norms(groups.coefficients).sum())
     fitted = groups.fitted
     objective = problem.primal(fitted, total**2)
     alpha = problem.dual_point(slopes)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..arrays import Array, Index
 from ..certificate import Certificate
 from ..dual import DualSolution
@@ -70,3 +72,16 @@ def from_state(state: State, history: dict[str, list[float]] | None = None) -> R
         True,
         history=history or {key: [] for key in HISTORY},
     )
+
+
+def in_weights(coefficients: Array, owners: Array, count: int) -> tuple[Array, Array]:
+    r"""Return weights of kernels, and coefficients of features times the roots of these.
+
+    The weights :math:`\theta_i = \|w_i\| / \sum_j \|w_j\|` are those that p = 1 gives to
+    coefficients :math:`w_i` of features :math:`\phi_i/\rho_i`.
+    """
+    norms = np.sqrt(np.bincount(owners, np.sum(coefficients**2, axis=1), minlength=count))
+    theta = norms / (norms.sum() or 1.0)
+    roots = np.sqrt(theta)[owners, None]
+    scaled = np.divide(coefficients, roots, out=np.zeros_like(coefficients), where=roots > 0)
+    return theta, scaled
