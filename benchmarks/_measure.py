@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "benchmarks"
 
 
-def measured(function, *arguments):
+def measured(function, *arguments, threads=None):
     """Call ``prepare, work = function(*arguments)`` in a fresh process and measure ``work``.
 
     ``function`` returns two callables: what is not measured (data, imports) and what is. The
@@ -22,16 +22,16 @@ def measured(function, *arguments):
     the process held before.
     """
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(_run, function, arguments).result()
+        return pool.submit(_run, function, arguments, threads).result()
 
 
-def _run(function, arguments):
+def _run(function, arguments, threads):
     prepare, work = function(*arguments)
     state = prepare()
     before = _memory("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
     began = time.perf_counter()
-    with threadpool_limits(os.cpu_count()):
+    with threadpool_limits(threads or os.cpu_count()):
         result = work(state)
     seconds = time.perf_counter() - began
     return {**result, "seconds": seconds, "megabytes": _memory("VmHWM") - before}

@@ -1,6 +1,7 @@
 """Cross-validated estimators against plain loops over folds and strengths."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from checks import regression
 from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
 from manykernels.estimators.base import InterruptedWarning
+from manykernels.estimators.cv import SPLIT_ROWS, _ended
 from manykernels.kernels import Precomputed
 from manykernels.losses import BY_NAME
 from manykernels.solvers import FullPass, Greedy
@@ -423,7 +425,7 @@ def test_data_frames_and_pickles(rng):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"debias": True}, r"debias=True needs p = 1 or solver='greedy'; got p=1\.3"),
+        ({"debias": True, "p": 4 / 3}, r"debias=True needs p = 1 or solver='greedy'; got p=1\.3"),
         ({"debias": True, "p": [1, 2]}, r"debias=True needs p = 1"),
         ({"debias": True, "p": 1, "kernels": "rbf"}, "debias=True needs kernels with features"),
         ({"debias": "yes"}, "debias must be one of True, False"),
@@ -569,3 +571,64 @@ def test_greedy_keeps_to_its_limit(rng):
     X, y = interaction(rng, n=60)
     model = MKLRegressorCV(degree=2, solver="greedy", cv=3, max_iter=1).fit(X, y)
     assert model.n_terms_ == len(model.terms_) <= 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "p"),
+    [
+        ({}, 4 / 3),
+        ({"kernels": "auto"}, 1),
+        ({"kernels": [("spline", 0), ("linear", 1)]}, 1),
+        ({"kernels": "auto", "p": 4 / 3}, 4 / 3),
+        ({"kernels": "auto", "solver": "full-pass"}, 4 / 3),
+        ({"debias": True}, 1),
+        ({"solver": "working-set"}, 1),
+    ],
+)
+def test_default_exponent(parameters, p, rng):
+    X, y = interaction(rng, n=60, r=3)
+    model = MKLRegressorCV(degree=1, n_alphas=4, cv=2, **parameters).fit(X, y)
+    assert model.p_ == pytest.approx(p)
+
+
+@pytest.mark.parametrize(("rows", "folds"), [(SPLIT_ROWS - 1, 5), (SPLIT_ROWS, 1)])
+@pytest.mark.parametrize("estimator", [MKLRegressorCV, MKLClassifierCV])
+def test_many_rows_are_split_once(estimator, rows, folds, rng):
+    X = rng.normal(size=(rows, 2))
+    y = X[:, 0] if estimator is MKLRegressorCV else X[:, 0] > 1.5
+    model = estimator(degree=1, alphas=[0.1, 0.01]).fit(X, y)
+    assert model.score_path_.shape == (1, 2, folds)
+
+
+@pytest.mark.parametrize(
+    ("scores", "features", "greedy", "ended"),
+    [
+        ([-1.0], 10, False, False),
+        ([-1.0, -1.0, -1.0, -1.0, -1.0, -1.0], 10, False, False),  # nothing has entered yet
+        ([-1.0, -1.1, -1.2], 10, False, False),
+        ([-1.0, -1.1, -1.2, -1.3], 10, False, True),  # three worse ones
+        ([-1.0, -1.1, -1.2, -1.3], 10, True, False),
+        ([-1.0, -1.1, -1.2, -1.3, -1.4, -1.5, -1.6], 10, True, True),
+        ([-1.0, -0.5, -0.4, -0.3], 10, False, False),
+        ([-1.0, -0.5, -0.499, -0.498], 10, False, True),  # not worth the time
+        ([-1.0, -0.999, -0.998, -0.997], 10, False, False),  # a weak signal is still growing
+        ([-1.0, -0.5, -0.4], 8_001, False, True),
+        ([-1.0, -0.5, -0.4], 8_001, True, False),
+    ],
+)
+def test_when_a_path_ends(scores, features, greedy, ended):
+    solution = SimpleNamespace(in_features=True, coefficients=np.zeros((features, 1)))
+    assert _ended(scores, SimpleNamespace(solution=solution), greedy) == ended
+
+
+@pytest.mark.parametrize("degree", [[1, 2], [2, 1], [2, 2]])
+def test_degrees_with_kernels_of_their_own(degree, rng):
+    """Each degree has as many functions of a column as it can afford."""
+    X, y = interaction(rng, n=120, r=3)
+    model = MKLRegressorCV("auto", degree=degree, n_alphas=8, cv=3).fit(X, y)
+    assert model.degree_ == 2
+    assert len(model.score_path_) == len(set(degree))
+    sizes = [fitted.rank for _, fitted, _ in model._kernels.fitted]
+    assert set(sizes) == {16}
+    again = MKLRegressor("auto", degree=2, p=1, alpha=model.alpha_).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), again.predict(X), atol=1e-8)

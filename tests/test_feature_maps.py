@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from math import comb
 
 import numpy as np
 import pandas as pd
@@ -14,11 +15,13 @@ from manykernels.bases import FeatureBlocks
 from manykernels.feature_maps import (
     BY_NAME,
     CATEGORIES,
+    LEVELS,
     Categorical,
     Nystroem,
     Polynomial,
     Spline,
-    choose_map,
+    affordable_functions,
+    choose_maps,
     even_scale,
     quantiles,
 )
@@ -193,11 +196,11 @@ def test_spline_functions_are_orthogonal_and_ordered(column, rank, rng):
 
 
 def test_spline_weights_fall_like_their_roughness(rng):
-    """The fifth weight is half the first: some five functions are free."""
+    """The fifth weight is that of the first by the root of two: some five functions are free."""
     x = rng.uniform(size=200)
     weights = np.sum(Spline(10).fit(x).features(x) ** 2, axis=0)
-    assert weights[4] == pytest.approx(weights[0] / 2, rel=1e-3)
-    assert weights[9] < weights[0] / 4
+    assert weights[4] == pytest.approx(weights[0] / np.sqrt(2), rel=1e-3)
+    assert weights[9] < weights[0] / 2
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3, 5])
@@ -279,7 +282,48 @@ def test_unseen_categories_have_no_features(rng):
 @pytest.mark.parametrize("count", [1, 2, CATEGORIES, CATEGORIES + 1, 80])
 def test_few_values_are_categories(count, rng):
     x = rng.normal(size=count)[np.arange(80) % count]
-    assert isinstance(choose_map(x), Categorical if count <= CATEGORIES else Spline)
+    maps = choose_maps(x, 16)
+    assert all(isinstance(one, Categorical if count <= CATEGORIES else Spline) for one in maps)
+
+
+@pytest.mark.parametrize("functions", [1, 2, 3, 6, 9, 10, 16, 20])
+@pytest.mark.parametrize("values", [CATEGORIES + 1, 15, 24, LEVELS + 1, LEVELS + 2, 200])
+def test_bands_are_the_parts_of_one_spline(functions, values, rng):
+    """Side by side, and scaled alike, they are the functions of a single spline."""
+    x = np.sort(rng.normal(size=values))[np.arange(400) % values]
+    maps = choose_maps(x, functions)
+    rank = maps[0].rank
+    assert rank == max(2, min(functions, values - 1) if len(maps) < 3 else values - 1)
+    assert len(maps) <= (3 if values - 1 <= LEVELS else 2)
+    whole = Spline(rank).fit(x).features(x)
+    edges = [one.band for one in maps]
+    assert [a for a, _ in edges] == [0, *(b for _, b in edges[:-1])]
+    for one, (first, stop) in zip(maps, edges, strict=True):
+        features, part = one.fit(x).features(x), whole[:, first:stop]
+        assert features.shape[1] == part.shape[1]
+        if not part.shape[1]:  # fewer functions than values less one: ties of the even scale
+            continue
+        size = np.linalg.norm(part) / np.linalg.norm(features)
+        np.testing.assert_allclose(features * size, part, atol=1e-9)
+        assert np.mean(np.sum(features**2, axis=1)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("band", [(0, 0), (3, 2), (-1, 4), (0, 11)])
+def test_bad_bands(band):
+    with pytest.raises(ValueError, match="band must be two numbers from 0 to rank=10"):
+        Spline(10, band)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("columns", [1, 3, 30, 500, 10_000])
+@pytest.mark.parametrize("rows", [10, 1_000, 100_000])
+def test_products_stay_affordable(degree, columns, rows):
+    functions = affordable_functions(degree, columns, rows)
+    order = min(degree, columns)
+    assert 1 <= functions <= 20
+    assert functions**order <= 256
+    if functions > 1:
+        assert comb(columns, order) * functions**order * rows <= 1e11 * (1 + 1e-6)
 
 
 @EACH_MAP
@@ -328,11 +372,15 @@ def test_a_name_is_a_map_of_each_column(name, rng):
     assert not kernels.powers
     bases = kernels.fit(X, X)
     assert isinstance(bases, FeatureBlocks)
-    assert bases.count == 3
+    expected = []
     for j in range(3):
         x = X[:, j]
-        fitted = choose_map(x) if name == "auto" else BY_NAME[name]()
-        np.testing.assert_allclose(bases.block(j), fitted.fit(x).features(x))
+        maps = choose_maps(x, 20) if name == "auto" else [BY_NAME[name]()]
+        expected += [(NAMES[j], one.fit(x).features(x)) for one in maps]
+    assert kernels.names == [label for label, _ in expected]
+    assert bases.count == (5 if name == "auto" else 3)
+    for number, (_, features) in enumerate(expected):
+        np.testing.assert_allclose(bases.block(number), features)
     np.testing.assert_array_equal(kernels.on(X[:7], X[:7]).block(1), bases.block(1)[:7])
 
 
@@ -442,7 +490,7 @@ def test_maps_given_as_objects_are_left_alone(rng):
     model = MKLRegressor([(spline, "age"), ("linear", "a")], degree=2, random_state=0)
     before = dict(vars(spline))
     first = model.fit(frame, y).predict(frame)
-    assert vars(spline) == before == {"rank": 5}
+    assert vars(spline) == before == {"rank": 5, "band": None}
     copy = clone(model)
     assert copy.kernels[0][0] == spline
     np.testing.assert_allclose(copy.fit(frame, y).predict(frame), first)

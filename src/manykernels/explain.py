@@ -31,18 +31,28 @@ def table(predictor: Predictor, top: int | None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    count = len(predictor.indices) if top is None else min(top, len(predictor.indices))
+    names = predictor.family.names
+    several = len(set(names)) < len(names)
+    # Where a variable has several kernels all are needed to make one term of them.
+    count = len(predictor.indices) if top is None or several else top
+    chosen = list(predictor.indices[:count])
     coefficients = predictor.coefficients
-    signs = np.zeros(count, dtype=int)
+    signs = np.zeros(len(chosen), dtype=int)
     if coefficients is not None and coefficients.shape == (len(predictor.indices), 1):
         signs = np.sign(coefficients[:count, 0]).astype(int)
-    chosen = predictor.indices[:count]
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {
             "term": [predictor.family.name(index) for index in chosen],
-            "degree": [len(index) for index in chosen],
+            "degree": [
+                len({names[j] for j in index}) if several else len(index) for index in chosen
+            ],
             "theta": predictor.theta[:count],
             "share": predictor.shares[:count],
             "sign": signs,
         }
     )
+    if not several:
+        return frame
+    merged = frame.groupby(["term", "degree"], sort=False, as_index=False)[["theta", "share"]].sum()
+    merged = merged.sort_values("share", ascending=False, kind="stable", ignore_index=True)
+    return merged.assign(sign=0).head(len(merged) if top is None else top)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from itertools import pairwise
+from math import comb
 from numbers import Integral, Real
 from typing import ClassVar, Protocol, Self
 
@@ -20,6 +22,18 @@ from .arrays import Array
 
 CATEGORIES = 10
 """Columns with at most so many distinct values are categories for ``"auto"``."""
+
+LEVELS = 32
+"""Columns with at most so many distinct values may have a function for each."""
+
+MOST = 20
+"""Most functions of a column with more values, for ``"auto"``."""
+
+WIDEST = 256
+"""Most features of a product of such columns."""
+
+PRICED = 1e11
+"""Most multiplications of features of all products with a vector."""
 
 SKEWED = 2.0
 """A column whose standard deviation is so many times what its quartiles suggest is heavy-tailed."""
@@ -111,19 +125,28 @@ class Spline(Centred):
 
     Cubic splines on evenly spread knots, turned into functions :math:`u_k` that are orthonormal
     over the training rows and have increasing roughness :math:`\gamma_k` (Demmler and Reinsch);
-    function k has the weight :math:`1/(1 + \gamma_k/\gamma_5)`, so that some five of them are free.
+    function k has the weight :math:`(1 + \gamma_k/\gamma_5)^{-1/2}`: some five of them are nearly
+    free, and kinks are not much dearer than bends.
 
     Parameters
     ----------
     rank : int, default=10
         Number of functions.
+    band : pair of int, optional
+        Which of the functions to use, first and last but one; by default all.
     """
 
     rank: int = 10
+    band: tuple[int, int] | None = None
     name: ClassVar[str] = "spline"
 
     def __post_init__(self) -> None:
         _check_rank(self.rank, 2)
+        if self.band is not None and not 0 <= self.band[0] < self.band[1] <= self.rank:
+            raise ValueError(
+                f"band must be two numbers from 0 to rank={self.rank}, ascending; got "
+                f"{self.band!r}. Use None for all functions."
+            )
 
     def _learn(self, x: Array, weights: Array) -> None:
         self.places, self.evenly = even_scale(x, weights)
@@ -148,7 +171,8 @@ class Spline(Centred):
         roughness, turn = np.linalg.eigh(bends.T @ bends)
         gamma = np.maximum(roughness[: self.rank], 0.0)
         level = gamma[min(4, len(gamma) - 1)] or 1.0
-        self.axes = (functions @ turn)[:, : self.rank] / np.sqrt(1 + gamma / level)
+        axes = (functions @ turn)[:, : self.rank] / (1 + gamma / level) ** 0.25
+        self.axes = axes if self.band is None else axes[:, slice(*self.band)]
 
     def _basis(self, x: Array) -> Array:
         if len(self.places) < 2:
@@ -252,9 +276,34 @@ def _check_rank(rank: object, least: int) -> None:
         raise ValueError(f"rank must be an integer >= {least}; got {rank!r}. Use rank=10.")
 
 
-def choose_map(x: Array) -> FeatureMap:
-    """Return the map that a column's values ask for."""
-    return Categorical() if len(np.unique(x)) <= CATEGORIES else Spline()
+def choose_maps(x: Array, functions: int) -> list[FeatureMap]:
+    """Return the maps that a column's values ask for, of so many functions if it is numeric.
+
+    Few distinct values are categories. Other columns have smooth functions and, as a kernel of
+    its own, fine ones: where a term needs only the smooth ones it does not pay for the others.
+    What functions are left of a column with some thirty values is a third kernel.
+    """
+    values = len(np.unique(x))
+    if values <= CATEGORIES:
+        return [Categorical()]
+    functions = min(functions, values - 1)
+    smooth = 4 if functions >= 10 else 2
+    edges = [0, smooth, functions] if functions > smooth else [0, functions]
+    if functions > smooth and functions < values - 1 <= LEVELS:
+        edges.append(values - 1)
+    rank = max(2, edges[-1])
+    return [Spline(rank, band) for band in pairwise(edges)]
+
+
+def affordable_functions(degree: int, columns: int, rows: int) -> int:
+    """Return how many functions of each column leave products of a degree affordable.
+
+    A product has at most 256 features, and all of them together so many that their inner
+    products with a vector take a second or so.
+    """
+    degree = max(1, min(degree, columns))
+    terms = max(1, comb(columns, degree)) * max(1, rows)
+    return int(min(MOST, WIDEST ** (1 / degree) + 1e-9, max(1.0, (PRICED / terms) ** (1 / degree))))
 
 
 BY_NAME = {kind.name: kind for kind in (Spline, Polynomial, Nystroem, Categorical)}

@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from .arrays import Array, approximately
 from .bases import FeatureBlocks, GramStack
 from .feature_maps import BY_NAME as MAPS
-from .feature_maps import FeatureMap, choose_map
+from .feature_maps import FeatureMap, affordable_functions, choose_maps
 
 KernelFunction = Callable[[Array, Array], Array]
 
@@ -118,33 +118,50 @@ class LinearKernels:
 
 @dataclass
 class MapKernels:
-    """Kernels of single columns by feature maps, fitted to the training rows."""
+    """Kernels of single columns by feature maps, fitted to the training rows.
+
+    A column with ``"auto"`` may have several kernels, of the same name.
+    """
 
     maps: list[FeatureMap | str]
     columns: list[Array]
-    names: list[str]
+    labels: list[str]
+    degree: int
     explicit: bool = True
     powers: bool = False
-    fitted: list[FeatureMap | None] = field(default_factory=list)
+    fitted: list[tuple[str, FeatureMap | None, Array]] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the base kernels, those of one column alike."""
+        return [name for name, _, _ in self.fitted] or self.labels
+
+    @property
+    def by_degree(self) -> bool:
+        """Whether the kernels depend on the degree of the products to come."""
+        return any(isinstance(kind, str) and kind == "auto" for kind in self.maps)
 
     def fit(self, X: Array, raw: Array, weights: Array | None = None) -> FeatureBlocks:
         """Fit the maps; return the features of the training rows."""
         self.fitted = []
-        for kind, columns in zip(self.maps, self.columns, strict=True):
-            if kind == "linear":
-                self.fitted.append(None)
+        functions = affordable_functions(self.degree, len(self.maps), len(X))
+        for label, kind, columns in zip(self.labels, self.maps, self.columns, strict=True):
+            if isinstance(kind, str) and kind == "linear":
+                self.fitted.append((label, None, columns))
                 continue
             x = X[:, columns[0]]
-            chosen = choose_map(x) if kind == "auto" else kind
-            fresh = MAPS[chosen]() if isinstance(chosen, str) else deepcopy(chosen)
-            self.fitted.append(fresh.fit(x, weights))
+            if isinstance(kind, str):
+                chosen = choose_maps(x, functions) if kind == "auto" else [MAPS[kind]()]
+            else:
+                chosen = [deepcopy(kind)]
+            self.fitted += [(label, fresh.fit(x, weights), columns) for fresh in chosen]
         return self.on(X, raw)
 
     def on(self, X: Array, raw: Array) -> FeatureBlocks:
         """Return the features of new rows."""
         blocks = [
             X[:, columns] if fitted is None else fitted.features(X[:, columns[0]])
-            for fitted, columns in zip(self.fitted, self.columns, strict=True)
+            for _, fitted, columns in self.fitted
         ]
         # A column without any variation has no function; it keeps one, which is zero.
         blocks = [block if block.shape[1] else np.zeros((len(X), 1)) for block in blocks]
@@ -240,13 +257,22 @@ def only_linear(kernels: Any) -> bool:
     return bool(heads) and all(isinstance(head, str) and head == "linear" for head in heads)
 
 
+def uses_maps(kernels: Any) -> bool:
+    """Tell whether the public ``kernels`` argument has kernels by feature maps."""
+    items = kernels if isinstance(kernels, list) else [kernels]
+    return any(_is_map(item[0] if isinstance(item, tuple) and item else item) for item in items)
+
+
 def rbf(X: Array, Y: Array) -> Array:
     r"""Gaussian kernel :math:`\exp(-\|x-y\|^2 / (2m))` of m (standardised) columns."""
     return np.asarray(rbf_kernel(X, Y, gamma=0.5 / X.shape[1]))
 
 
-def resolve(kernels: Any, feature_names: Sequence[str]) -> KernelSet:
-    """Turn the public ``kernels`` argument into base kernels, or say what is wrong with it."""
+def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> KernelSet:
+    """Turn the public ``kernels`` argument into base kernels, or say what is wrong with it.
+
+    The degree is that of the products they are made for.
+    """
     count = len(feature_names)
     if isinstance(kernels, str):
         if kernels == "precomputed":
@@ -256,7 +282,7 @@ def resolve(kernels: Any, feature_names: Sequence[str]) -> KernelSet:
         if kernels == "linear":
             return LinearKernels(single, list(feature_names))
         if kernels == "auto" or kernels in MAPS:
-            return MapKernels([kernels] * count, single, list(feature_names))
+            return MapKernels([kernels] * count, single, list(feature_names), degree)
     else:
         listed = list(kernels) if isinstance(kernels, list) else [kernels]
         if not listed:
@@ -270,7 +296,7 @@ def resolve(kernels: Any, feature_names: Sequence[str]) -> KernelSet:
                 )
     mapped = [_is_map(kernel) for kernel, _ in items]
     if any(mapped):
-        return _map_kernels(items, mapped, feature_names)
+        return _map_kernels(items, mapped, feature_names, degree)
     parsed = [
         _parse(j, kernel, columns, feature_names) for j, (kernel, columns) in enumerate(items)
     ]
@@ -288,7 +314,10 @@ def _is_map(kernel: Any) -> bool:
 
 
 def _map_kernels(
-    items: Sequence[tuple[Any, Any]], mapped: Sequence[bool], feature_names: Sequence[str]
+    items: Sequence[tuple[Any, Any]],
+    mapped: Sequence[bool],
+    feature_names: Sequence[str],
+    degree: int,
 ) -> MapKernels:
     """Return kernels by feature maps, or say which item cannot be one of them."""
     maps, columns, names = [], [], []
@@ -311,7 +340,7 @@ def _map_kernels(
         columns.append(numbers)
         names.append(seen if plain else f"{label}({seen})")
     names = [name if names.count(name) == 1 else f"{name}[{j}]" for j, name in enumerate(names)]
-    return MapKernels(maps, columns, names)
+    return MapKernels(maps, columns, names, degree)
 
 
 def _parse(

@@ -55,7 +55,7 @@ class Predictor:
             return self._gram(here, self.family) @ self.expansion + self.intercept
         out = np.zeros((bases.rows, 1)) + self.intercept
         start = 0
-        for part in here.batches(len(self.indices)):
+        for part in here.batches(self.indices):
             columns, _ = here.features(self.indices[part])
             out += columns @ self.coefficients[start : start + columns.shape[1]]
             start += columns.shape[1]
@@ -127,7 +127,7 @@ def _features(family: KernelFamily, result: Result, weighted: Array) -> tuple[Ar
     coefficients, owners = [np.empty((0, outputs))], [np.empty(0, dtype=int)]
     covariances = np.zeros(len(indices))
     done = 0
-    for part in family.batches(len(indices)):
+    for part in family.batches(indices):
         columns, local = family.features(indices[part])
         weights = theta[part][local, None]
         if solution.in_features:

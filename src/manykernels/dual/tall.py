@@ -14,6 +14,9 @@ from .systems import Ridge, factorise
 BLOCK_ENTRIES = 2**19
 """Numbers of a block of rows."""
 
+LEAST_ROWS = 2048
+"""Fewest rows of a block: each kernel of a block costs some calls, however short they are."""
+
 TALL_BYTES = 16 * 2**20
 """Columns that take more bytes are not held whole."""
 
@@ -41,7 +44,7 @@ class TallColumns:
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield the rows of each block and its columns."""
-        height = self.rows if self.small else max(1, BLOCK_ENTRIES // max(1, self.width))
+        height = self.rows if self.small else max(LEAST_ROWS, BLOCK_ENTRIES // max(1, self.width))
         for start in range(0, self.rows, max(1, height)):
             rows = slice(start, min(start + height, self.rows))
             yield rows, self.make(rows)
@@ -73,15 +76,19 @@ class TallColumns:
             for rows, block in self.blocks():
                 if rows.start == 0:
                     shift = block.mean(axis=0)
-                moved = block - shift
-                weighted = moved * curvature[rows, None]
-                sums += weighted.sum(axis=0)
-                squares += moved.T @ weighted
+                root = np.sqrt(curvature[rows])
+                moved = (block - shift) * root[:, None]
+                sums += root @ moved
+                squares += moved.T @ moved  # of one array with itself: half the work
             self._remember(curvature, shift + sums / total, squares - np.outer(sums, sums) / total)
         return self._centre, self._products
 
-    def _remember(self, curvature: Array, centre: Array, products: Array) -> None:
+    def _remember(self, curvature: Array | None, centre: Array, products: Array) -> None:
         self._curvature, self._centre, self._products = curvature, centre, products
+
+    def forget(self) -> None:
+        """Drop what is known of products."""
+        self._remember(None, np.empty(0), np.empty((0, 0)))
 
     def remade(self, make: Callable[[slice], Array]) -> TallColumns:
         """Return the same columns, made in another way unless they are held whole."""

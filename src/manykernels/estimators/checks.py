@@ -19,15 +19,17 @@ def check_parameters(estimator: Any) -> None:
     Parameters have the same meaning, and the same range, in every estimator that has them.
     """
     parameters = estimator.get_params(deep=False)
+    optional = ("p",) if "alphas" in parameters else ()
     for name, check in CHECKS.items():
         if name in parameters:
             # Estimators with a list of strengths also take lists of these, and choose.
             many = "alphas" in parameters and name in ("p", "degree")
             values = parameters[name]
             for value in values if many and _several(values) else [values]:
-                check(name, value)
+                if value is not None or name not in optional:
+                    check(name, value)
     solver, p = parameters.get("solver", "auto"), parameters.get("p")
-    for value in p if _several(p) else [p]:
+    for value in p if _several(p) else [] if p is None else [p]:
         if isinstance(solver, str) and solver in NEEDS and not NEEDS[solver](value):
             raise ValueError(
                 f"solver={solver!r} needs {NEEDS_WORDS[solver]}; got p={value:g}. "

@@ -159,7 +159,7 @@ n_iter_, history_ :
         degree: Any = 3,
         index_set: str = "auto",
         rho: Any = None,
-        p: Any = 4 / 3,
+        p: Any = None,
         loss: Any = "logistic",
         alphas: Any = None,
         n_alphas: int = 25,

@@ -6,17 +6,17 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
 from sklearn.utils.metaestimators import _safe_split
 
 from ..arrays import Array
 from ..bases import FeatureBlocks, GramStack
 from ..families import ProductFamily
+from ..kernels import uses_maps
 from ..losses import Loss
 from ..objective import Problem
 from ..predictor import Predictor, make_predictor
@@ -28,8 +28,24 @@ from .path import Evaluator, Limits, growing, path, refit, strengths
 TERMS = 100
 """Most terms that greedy selection may choose where their number is cross-validated."""
 
-PATIENCE = 6
-"""A path ends when so many of its models in a row were no better than an earlier one."""
+PATIENCE = 3
+"""A path ends when so many of its models in a row were worse than an earlier one."""
+
+GREEDY_PATIENCE = 6
+"""As many where models differ by a single term."""
+
+WORTHWHILE = 0.01
+"""A path of strengths also ends when its last two models together lowered the loss by less than
+this share of it, once one model has lowered it by five times as much."""
+
+LOOSE = 3.0
+"""The models of folds, which are only compared, are solved to so many times the tolerance."""
+
+FEATURES = 8_000
+"""A path ends with a model of so many features: the next ones take minutes and seldom pay."""
+
+SPLIT_ROWS = 5_000
+"""From so many rows on one fifth of them is enough to compare models by: no five folds."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +76,7 @@ class BaseCV(BaseMKL):
         degree: Any = 3,
         index_set: str = "auto",
         rho: Any = None,
-        p: Any = 4 / 3,
+        p: Any = None,
         loss: Any = "squared",
         alphas: Any = None,
         n_alphas: int = 25,
@@ -105,10 +121,16 @@ class BaseCV(BaseMKL):
         return Greedy(TERMS) if isinstance(self.solver, str) and self.solver == "greedy" else None
 
     def _exponents(self) -> list[float]:
-        return [float(p) for p in np.atleast_1d(self.p)] if self._greedy() is None else [1.0]
+        """Return the exponents to choose from; by default one where kernels are selected."""
+        if self._greedy() is not None:
+            return [1.0]
+        if self.p is None:
+            selected = self.debias or self.solver == "working-set" or uses_maps(self.kernels)
+            return [1.0 if selected and self.solver != "full-pass" else 4 / 3]
+        return [float(p) for p in np.atleast_1d(self.p)]
 
     def _degrees(self) -> list[int]:
-        return [int(d) for d in np.atleast_1d(self.degree)]
+        return list(dict.fromkeys(int(d) for d in np.atleast_1d(self.degree)))
 
     def _highest_degree(self) -> int:
         return max(self._degrees())
@@ -137,17 +159,18 @@ class BaseCV(BaseMKL):
                 "cv must give folds with rows of positive weight on both sides; got "
                 f"{len(folds)} folds. Use cv=5."
             )
-        problem, bases = self._prepare(X, y, weights, loss)
-        if self.debias and not self._kernels.explicit:
-            raise ValueError(
-                "debias=True needs kernels with features; got kernels given by matrices. Use "
-                'kernels="linear" or "auto", or debias=False.'
-            )
         rng = generator(self.random_state)
-        candidates = [
-            Candidate(degree, p, self._sizes(problem, bases, degree, p, rng))
-            for degree, p in product(self._degrees(), self._exponents())
-        ]
+        candidates = []
+        for degree, problem, bases in self._prepared(X, y, weights, loss):
+            if self.debias and not self._kernels.explicit:
+                raise ValueError(
+                    "debias=True needs kernels with features; got kernels given by matrices. Use "
+                    'kernels="linear" or "auto", or debias=False.'
+                )
+            candidates += [
+                Candidate(degree, p, self._sizes(problem, bases, degree, p, rng))
+                for p in self._exponents()
+            ]
         seeds = rng.integers(2**31, size=len(folds)).tolist()
         work = partial(_score_fold, self, X, y, weights, loss, candidates)
         scores = _in_order(
@@ -159,9 +182,25 @@ class BaseCV(BaseMKL):
         self._choose(candidates, scores)
         super()._fit(X, y, weights, loss, centre)
 
+    def _prepared(
+        self, X: Array, y: Array, weights: Array, loss: Loss
+    ) -> Iterator[tuple[int, Problem, FeatureBlocks | GramStack]]:
+        """Yield each degree with its problem and base kernels, made once if they can be shared."""
+        ready: tuple[Problem, FeatureBlocks | GramStack] | None = None
+        for degree in self._degrees():
+            if ready is None or getattr(self._kernels, "by_degree", False):
+                ready = self._prepare(X, y, weights, loss, degree)
+            yield degree, *ready
+
+    def _final_degree(self) -> int:
+        return self.degree_
+
     def _folds(self, X: Array, y: Array) -> Iterator[tuple[Array, Array]]:
         labels = y[:, 0] if y.shape[1] == 1 else y.argmax(axis=1)
         classes = hasattr(self, "classes_")
+        if self.cv is None and len(labels) >= SPLIT_ROWS:
+            split = StratifiedShuffleSplit if classes else ShuffleSplit
+            return split(1, test_size=0.2, random_state=0).split(X, labels)
         cv = check_cv(self.cv, labels if classes else None, classifier=classes)
         return cv.split(X, labels)
 
@@ -190,7 +229,7 @@ class BaseCV(BaseMKL):
     ) -> Iterator[Result]:
         greedy = self._greedy()
         here = replace(problem, p=candidate.p)
-        limits = Limits(self.max_iter, self.tol, self.max_time)
+        limits = Limits(self.max_iter, LOOSE * self.tol, self.max_time)
         if greedy is not None:
             return growing(greedy, here, family, limits, rng)
         return path(self._solver, here, family, candidate.sizes, limits, bool(self.debias), rng)
@@ -261,6 +300,20 @@ def _in_order(results: Any) -> list[list[Array]]:
     return scores
 
 
+def _ended(scores: list[float], result: Result, greedy: bool) -> bool:
+    """Tell whether a path has come to its end; the last score is that of the result."""
+    best = max(scores)
+    worse = len(scores) - 1 - max(i for i, score in enumerate(scores) if score == best)
+    if greedy or worse >= PATIENCE:
+        return worse >= (GREEDY_PATIENCE if greedy else PATIENCE)
+    features = len(result.solution.coefficients) if result.solution.in_features else 0
+    if features > FEATURES:
+        return True
+    if best < scores[0] * (1 - 5 * WORTHWHILE) or len(scores) < 3:
+        return False
+    return -best > (1 - WORTHWHILE) * -max(scores[:-2])
+
+
 def _score_fold(
     estimator: BaseCV,
     X: Array,
@@ -285,20 +338,21 @@ def _score_fold(
             "cv=StratifiedKFold(...) or fewer folds."
         )
     outside, truth = _safe_split(estimator, X, y, test, train)
-    problem, bases = machine._prepare(inside, targets, weights[train], loss)
-    new = machine._kernels.on(machine._scaled(outside), outside)
     held = weights[test] / (weights[test].sum() or 1.0)
+    greedy = machine._greedy() is not None
     rng = np.random.default_rng(seed)
     scores: list[Array] = []
-    for candidate in candidates:
-        family = machine._products(bases, candidate.degree, candidate.p)
-        evaluate = Evaluator(family, new, problem.weights)
-        own: list[float] = []
-        for result in machine._paths(candidate, problem, family, rng):
-            own.append(-float(np.sum(held[:, None] * loss.value(truth, evaluate(result)))))
-            if result.interrupted:
-                return [*scores, np.array(own)], True
-            if len(own) - int(np.argmax(own)) > PATIENCE:
-                break
-        scores.append(np.array(own))
+    for degree, problem, bases in machine._prepared(inside, targets, weights[train], loss):
+        new = machine._kernels.on(machine._scaled(outside), outside)
+        for candidate in (one for one in candidates if one.degree == degree):
+            family = machine._products(bases, degree, candidate.p)
+            evaluate = Evaluator(family, new, problem.weights)
+            own: list[float] = []
+            for result in machine._paths(candidate, problem, family, rng):
+                own.append(-float(np.sum(held[:, None] * loss.value(truth, evaluate(result)))))
+                if result.interrupted:
+                    return [*scores, np.array(own)], True
+                if _ended(own, result, greedy):
+                    break
+            scores.append(np.array(own))
     return scores, False

@@ -90,7 +90,7 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _fit(self, X: Array, y: Array, weights: Array, loss: Loss, centre: float = 0.0) -> None:
         """Fit to validated X, targets of shape (n, c), less ``centre``, and sample weights."""
         used = np.flatnonzero(weights > 0)
-        problem, bases = self._prepare(X, y, weights, loss)
+        problem, bases = self._prepare(X, y, weights, loss, self._final_degree())
         # Several threads make the many small matrix products of a fit slower, not faster.
         few = problem.y.shape[0] <= ONE_THREAD_ROWS
         with threadpool_limits(1, user_api="blas") if few else nullcontext():
@@ -102,20 +102,23 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self.intercept_ = self._shape_outputs(self._predictor.intercept)
 
     def _prepare(
-        self, X: Array, y: Array, weights: Array, loss: Loss
+        self, X: Array, y: Array, weights: Array, loss: Loss, degree: int
     ) -> tuple[Problem, FeatureBlocks | GramStack]:
-        """Resolve the kernels; return problem and base kernels on the rows of positive weight."""
+        """Resolve the kernels; return problem and base kernels on the rows of positive weight.
+
+        The degree is that of the products to come.
+        """
         used = np.flatnonzero(weights > 0)
         rows = X if len(used) == X.shape[0] else X[used]
         targets, weights = y[used], weights[used] / weights[used].sum()
         names = getattr(self, "feature_names_in_", None)
         labels = [f"x{j}" for j in range(X.shape[1])] if names is None else names.tolist()
-        self._kernels: KernelSet = resolve(self.kernels, labels)
+        self._kernels: KernelSet = resolve(self.kernels, labels, degree)
         if isinstance(self._kernels, PairwiseKernel):
             self._kernels.use(used, X.shape)
         self._scaler = self._fit_scaler(rows, weights)
         bases = self._kernels.fit(self._scaled(rows), rows, weights)
-        _refuse_overflow(bases, self._highest_degree())
+        _refuse_overflow(bases, degree)
         return self._problem(targets, weights, loss), bases
 
     def _problem(self, y: Array, weights: Array, loss: Loss) -> Problem:
@@ -124,6 +127,10 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _highest_degree(self) -> int:
         """Return the largest number of base kernels in a product."""
         return int(self.degree)
+
+    def _final_degree(self) -> int:
+        """Return the degree of the fit to all rows."""
+        return self._highest_degree()
 
     @abstractmethod
     def _learn(self, problem: Problem, bases: FeatureBlocks | GramStack) -> tuple[Learnt, Array]:

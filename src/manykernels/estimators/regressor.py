@@ -24,10 +24,14 @@ class MKLRegressor(Regression, BaseMKL):
     Parameters
     ----------
     kernels : str, callable, scikit-learn kernel or list, default="linear"
-        Base kernels. ``"linear"`` or ``"rbf"``: one for each column. ``"precomputed"``: X is the
-        matrix of one kernel. A list: each item a name, a callable ``k(X, Y)``, a scikit-learn
-        kernel or a :class:`manykernels.kernels.Precomputed`, optionally in a pair with the
-        columns it sees, as in ``("rbf", ["age", "income"])``.
+        Base kernels. ``"linear"`` or ``"rbf"``: one for each column. ``"auto"``: by the values
+        of a column, ``"categorical"`` or smooth and, as kernels of their own, fine functions of
+        it; as many as ``degree``, rows and columns leave affordable. ``"spline"``,
+        ``"polynomial"``, ``"nystroem"`` (Gaussian), ``"categorical"``: these for all columns.
+        ``"precomputed"``: X is the matrix of one kernel. A list: each item a name, a callable
+        ``k(X, Y)``, a scikit-learn kernel, a map of :mod:`manykernels.feature_maps` or a
+        :class:`manykernels.kernels.Precomputed`, optionally in a pair with the columns it sees,
+        as in ``("rbf", ["age", "income"])``.
     degree : int, default=3
         Largest number of base kernels in a product.
     index_set : {"auto", "tuples", "monomials", "interactions"}, default="auto"
@@ -141,8 +145,10 @@ class MKLRegressorCV(Regression, BaseCV):
         Which products are in the family.
     rho : sequence of float, default=ones
         Scale factors of the degrees 0, 1, ..; as many as the largest degree needs.
-    p : float or list of float, default=4/3
-        Exponent of the group norm; one of a list is chosen.
+    p : float or list of float, default=None
+        Exponent of the group norm; one of a list is chosen. None: 1 with ``debias``, with
+        ``solver="working-set"`` and for kernels by functions of columns (``"auto"``,
+        ``"spline"``, ..), else 4/3.
     loss : {"squared", "huber", "epsilon_insensitive"} or loss object, default="squared"
         Loss, also that by which models are compared.
     alphas : sequence of float, optional
@@ -150,9 +156,9 @@ class MKLRegressorCV(Regression, BaseCV):
         explains about one percent of the loss.
     n_alphas : int, default=25
         Number of strengths of the default grid.
-    cv : int, splitter or iterable, default=5 folds
+    cv : int, splitter or iterable, default=None
         Cross-validation as anywhere in scikit-learn; ``ShuffleSplit(1)`` is a single validation
-        set.
+        set. None: five folds, or one fifth of the rows held out where these are 5,000 or more.
     one_standard_error : bool, default=False
         Whether to take the simplest model (largest strength, fewest terms) within one standard
         error of the best.

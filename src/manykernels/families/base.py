@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
+from math import prod
 from typing import Self
 
 import numpy as np
@@ -143,10 +144,13 @@ class KernelFamily(ABC):
 
     def owners(self, indices: Sequence[Index]) -> Array:
         """Return the position of the index that each column of ``features`` belongs to."""
+        return np.repeat(np.arange(len(indices)), self.widths(indices))
+
+    def widths(self, indices: Sequence[Index]) -> list[int]:
+        """Return the number of features of each kernel."""
         assert isinstance(self.bases, FeatureBlocks)
-        sizes = self.bases.sizes
-        widths = [int(np.prod([sizes[j] for j in index], dtype=int)) for index in indices]
-        return np.repeat(np.arange(len(indices)), widths)
+        sizes = self.bases.sizes.tolist()
+        return [prod(sizes[j] for j in index) for index in indices]
 
     def gram(
         self, indices: Sequence[Index], theta: Array, other: KernelFamily | None = None
@@ -159,21 +163,32 @@ class KernelFamily(ABC):
         if isinstance(self.bases, GramStack):
             return self.bases.weighted_sum(indices, theta * self.weights(indices))
         total = np.zeros((self.rows, self.rows if other is None else other.rows))
-        for part in self.batches(len(indices)):
+        for part in self.batches(indices):
             columns, owners = self.features(indices[part])
             right = columns if other is None else other.features(indices[part])[0]
             total += (columns * theta[part][owners]) @ right.T
         return total
 
-    def batches(self, count: int) -> list[slice]:
+    def batches(self, indices: Sequence[Index]) -> list[slice]:
         """Cut a list of kernels so that the features of a part stay of bounded size."""
-        step = max(1, _BLOCK_ENTRIES // max(1, self.rows))
-        return [slice(start, start + step) for start in range(0, count, step)]
+        room = max(1, _BLOCK_ENTRIES // max(1, self.rows))
+        if not isinstance(self.bases, FeatureBlocks) or self.bases.single:
+            return [slice(start, start + room) for start in range(0, len(indices), room)]
+        cuts, held = [0], 0
+        for i, width in enumerate(self.widths(indices)):
+            if held and held + width > room:
+                cuts.append(i)
+                held = 0
+            held += width
+        return [slice(a, b) for a, b in pairwise([*cuts, len(indices)]) if b > a]
 
     def name(self, index: Index) -> str:
-        """Return for instance ``"age^2 * income"``; the constant kernel is ``"1"``."""
+        """Return for instance ``"age^2 * income"``; the constant kernel is ``"1"``.
+
+        Several base kernels of one name are kernels of one variable, which is named once.
+        """
         powers = [(self.names[j], len(list(group))) for j, group in groupby(index)]
-        return " * ".join(n if k == 1 else f"{n}^{k}" for n, k in powers) or "1"
+        return " * ".join(n if k == 1 else f"{n}^{k}" for n, k in dict(powers).items()) or "1"
 
 
 class GradientField(ABC):
@@ -220,7 +235,7 @@ class GradientField(ABC):
         """Return the gradients of given kernels; O(n D) each with features, else O(n^2 D)."""
         if isinstance(self.bases, FeatureBlocks):
             out = np.zeros(len(indices))
-            for part in self.family.batches(len(indices)):
+            for part in self.family.batches(indices):
                 columns, owners = self.family.features(indices[part])
                 energy = np.sum((columns.T @ self.alpha) ** 2, axis=1)
                 out[part] = np.bincount(owners, weights=energy, minlength=len(out[part]))

@@ -110,7 +110,7 @@ def moments(family: KernelFamily, indices: list[Index], weights: Array) -> tuple
             gram = family.bases.product(index)
             squares[i], means[i] = weights @ gram.diagonal(), weights @ gram @ weights
         return squares * family.weights(indices), means * family.weights(indices)
-    for part in family.batches(len(indices)):
+    for part in family.batches(indices):
         columns, owners = family.features(indices[part])
         count = len(squares[part])
         squares[part] = np.bincount(owners, weights @ columns**2, count)

@@ -187,6 +187,7 @@ def run(
         interrupted,
         history,
         state.constants,
+        getattr(state, "memory", None),
     )
 
 

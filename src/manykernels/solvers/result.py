@@ -47,6 +47,8 @@ class Result:
         kernels.
     constants : Constants, optional
         The theorem's constants measured on the run.
+    memory : object, optional
+        What the solver has computed that does not depend on the strength, for its next start.
     """
 
     indices: Sequence[Index]
@@ -59,6 +61,7 @@ class Result:
     interrupted: bool = False
     history: dict[str, list[float]] = field(default_factory=lambda: {key: [] for key in HISTORY})
     constants: Constants | None = None
+    memory: object = None
 
 
 def from_state(state: State, history: dict[str, list[float]] | None = None) -> Result:

@@ -9,6 +9,7 @@ from itertools import count
 import numpy as np
 
 from ..arrays import Array, Index
+from ..bases import FeatureBlocks
 from ..certificate import Certificate, from_norm
 from ..dual import DualSolution, solve
 from ..families import KernelFamily
@@ -18,6 +19,7 @@ from ..objective import Problem
 from .full_pass import best_weights
 from .interior import KernelList, solve_interior
 from .iterate import system_of, tall_columns
+from .majorise import descend
 from .restricted import Groups, as_solution, no_groups, restricted_gap, solve_restricted
 from .result import Result
 
@@ -27,8 +29,17 @@ SHARE = 0.1
 FINEST = 1e-10
 """No restricted problem is solved to less than this relative gap."""
 
+ENTERING = 500
+"""So many features may enter in a round, and more if the set has more."""
+
+FEW_ROWS = 3_000
+"""Up to so many rows interior points go on where descent has come to a halt."""
+
 UPDATES = 300
 """Most updates of the weights in one round, for kernels given by matrices and kinked losses."""
+
+NEARLY = 1e-7
+"""Relative gap to which Newton's method and interior points, fast near their end, always go."""
 
 IDLE = 2
 """Rounds without a new kernel and without progress before the last."""
@@ -53,6 +64,8 @@ class Round:
         Predictor and objective.
     certificate : Certificate
         The exact duality gap over the whole family.
+    memory : Groups, optional
+        The columns of these kernels and their products.
     """
 
     k: int
@@ -60,6 +73,7 @@ class Round:
     theta: Array
     solution: DualSolution
     certificate: Certificate
+    memory: Groups | None = None
 
     final = True
     constants = None
@@ -108,11 +122,11 @@ class WorkingSet:
     ) -> Iterator[Round]:
         """Yield the state before each round, from the kernels of a start."""
         inside = Inside(problem, family)
-        inside.solve(list(start.indices), SHARE, start)
+        inside.start(start)
         return self._from(problem, family, inside)
 
     def _from(self, problem: Problem, family: KernelFamily, inside: Inside) -> Iterator[Round]:
-        price, idle = pricer(family), 0
+        price, idle, smallest = pricer(family), 0, np.inf
         for k in count(1):
             room = max(self.batch, len(inside.indices)) if inside.groups else family.rows
             # Of the kernels in the set none is far above the limit; so many more are enough.
@@ -127,10 +141,12 @@ class WorkingSet:
                 for index, score in zip(listed.indices, listed.scores.tolist(), strict=True)
                 if score > limit and index not in known
             ]
-            before = inside.solution.objective
-            inside.solve(fresh[:room], max(FINEST, SHARE * min(1.0, certificate.relative)))
-            stuck = not fresh and inside.solution.objective >= before * (1 - 1e-10)
-            idle = idle + 1 if stuck else 0
+            before, better = inside.solution.objective, certificate.relative < 0.5 * smallest
+            smallest = min(smallest, certificate.relative)
+            fresh = inside.affordable(fresh[:room])
+            inside.solve(fresh, max(FINEST, SHARE * min(1.0, certificate.relative)))
+            moved = bool(fresh) or inside.solution.objective < before * (1 - 1e-10)
+            idle = 0 if moved or better else idle + 1
             if idle >= IDLE:
                 return  # rounding: the set is right and its optimum as good as can be had
 
@@ -138,9 +154,11 @@ class WorkingSet:
 class Inside:
     """The kernels of a working set, and the optimum over them.
 
-    Two methods find it. Newton's method with exact zeros (:mod:`.restricted`) is fast while the
-    features in use are fewer than half the rows. Interior points (:mod:`.interior`) are for what
-    lies beyond, down to interpolation, and for kernels without features.
+    Three methods find it. For kernels of several features it is descent over one kernel after
+    another (:mod:`.majorise`). For kernels of one feature Newton's method with exact zeros
+    (:mod:`.restricted`) is fast while the features in use are fewer than half the rows; interior
+    points (:mod:`.interior`) are for what lies beyond, down to interpolation, and for kernels
+    without features.
     """
 
     def __init__(self, problem: Problem, family: KernelFamily) -> None:
@@ -148,9 +166,12 @@ class Inside:
         self.indices: list[Index] = []
         self.theta = np.empty(0)
         self.groups: Groups | None = None
+        self.smooth = isinstance(problem.loss, SmoothLoss)
+        bases = family.bases
+        self.blocks = isinstance(bases, FeatureBlocks) and not bases.single
         if family.explicit:
             self.groups = no_groups(problem)
-            self._newton(FINEST)
+            self._primal(FINEST)
         else:
             self.solution = solve(problem, system_of(family, [], self.theta))
 
@@ -161,34 +182,59 @@ class Inside:
             return 0.0
         return float(self.theta @ self.family.at(self.solution.alpha).gradients(self.indices))
 
-    def solve(self, fresh: list[Index], tol: float, start: Result | None = None) -> None:
-        """Add kernels, as they are in a start if there is one; find the optimum over the set."""
+    def affordable(self, fresh: list[Index]) -> list[Index]:
+        """Return the first of some kernels: as many features as there are, or some, but one."""
+        if self.groups is None or not self.blocks:
+            return fresh
+        room = max(ENTERING, self.groups.columns.width)
+        fits = np.cumsum(self.family.widths(fresh)) <= room
+        return fresh[: max(1, int(np.count_nonzero(fits)))]
+
+    def start(self, start: Result) -> None:
+        """Take over the kernels of a start and what is known of them."""
+        fresh = list(start.indices)
+        if self.groups is not None and start.solution.in_features:
+            columns, owners = tall_columns(self.family, fresh)
+            if isinstance(start.memory, Groups) and start.memory.columns.width == len(owners):
+                columns = start.memory.columns
+            roots = np.sqrt(start.theta)[owners, None]
+            coefficients = roots * start.solution.coefficients
+            self.groups = Groups(columns, owners, coefficients, start.solution.intercept)
+            self.indices, fresh = fresh, []
+        self.solve(fresh, SHARE)
+
+    def solve(self, fresh: list[Index], tol: float) -> None:
+        """Add kernels; find the optimum over the set."""
         self.indices = self.indices + fresh
         if self.groups is not None:
-            columns, owners = tall_columns(self.family, fresh)
-            self.groups = self.groups.add(columns, owners)
-            if start is not None and start.solution.in_features:
-                roots = np.sqrt(start.theta)[owners, None]
-                self.groups = replace(
-                    self.groups,
-                    coefficients=roots * start.solution.coefficients,
-                    intercept=start.solution.intercept,
-                )
-            smooth = isinstance(self.problem.loss, SmoothLoss)
-            if smooth and self.groups.columns.width > self.family.rows / 2:
+            if fresh:
+                self.groups = self.groups.add(*tall_columns(self.family, fresh))
+            width = self.groups.columns.width
+            if self.smooth and not self.blocks and width > self.family.rows / 2:
                 self.groups = None
         if self.groups is not None:
-            self._newton(tol)
-        elif isinstance(self.problem.loss, SmoothLoss):
+            self._primal(tol)
+        elif self.smooth:
             self._interior(tol)
         else:
             self._analytic(len(fresh), tol)
 
-    def _newton(self, tol: float) -> None:
+    def _primal(self, tol: float) -> None:
         assert self.groups is not None
         everything = self.indices
-        self.groups, slopes = solve_restricted(self.problem, self.groups, tol)
-        smooth = isinstance(self.problem.loss, SmoothLoss)
+        smooth = self.smooth
+        if smooth and self.blocks and everything:
+            self.groups, slopes = descend(self.problem, self.groups, tol)
+            few = self.family.rows <= FEW_ROWS
+            if few and restricted_gap(self.problem, self.groups, slopes) > tol:
+                # Descent is slow near interpolation; interior points are not.
+                self.groups = None
+                self._interior(tol)
+                return
+        else:
+            # For a few steps more the answer does not depend on the method.
+            goal = min(tol, NEARLY) if smooth else tol
+            self.groups, slopes = solve_restricted(self.problem, self.groups, goal)
         # At kinks the slopes must be such that kernels without weight stay so: these stay too.
         live = (self.groups.norms(self.groups.coefficients) > 0) | (not smooth)
         self.groups = self.groups.keep(live)
@@ -221,6 +267,7 @@ class Inside:
         return gap
 
     def _interior(self, tol: float) -> None:
+        tol = min(tol, NEARLY)
         kernels = KernelList(self.family, self.indices)
         theta, self.solution = solve_interior(self.problem, kernels, tol)
         self._keep(theta, theta > NOTHING * theta.max())
@@ -252,4 +299,5 @@ class Inside:
         if solution.in_features and not live.all():
             kept = live[self.family.owners(self.indices)]
             solution = replace(solution, coefficients=solution.coefficients[kept])
-        return Round(k, indices, self.theta[live], solution, certificate)
+        memory = self.groups if live.all() else None
+        return Round(k, indices, self.theta[live], solution, certificate, memory)

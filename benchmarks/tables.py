@@ -1,0 +1,204 @@
+"""Ordinary tables: ours against boosting, explainable boosting, support vectors, kernel ridge.
+
+Eight tables of the folder `extra/` of MANYKERNELS_DATA (see the README on data); 80 % of the rows
+to train, 20 % to test, five seeds. Scores: R^2, or accuracy for classes (madelon, higgs15k). Every
+method runs on one thread, its settings chosen on the training rows alone. Support vectors and
+kernel ridge see at most 10,000 training rows and choose their settings on 3,000 of them. Finished
+cells are kept under docs/benchmarks/reproduction/runs and not computed again.
+
+    MANYKERNELS_DATA=... python dev.py bench benchmarks/tables.py
+"""
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from _measure import DOCS, measured, say, write_page
+from manykernels.experiments.runner import Run, complete
+
+SEEDS = 5
+QUADRATIC_ROWS = 10_000
+TUNING_ROWS = 3_000
+CLASSES = ("madelon", "higgs15k")
+TABLES = (
+    "concrete",
+    "grid_stability",
+    "pumadyn32nm",
+    "madelon",
+    "higgs15k",
+    "bike_hourly",
+    "california_housing",
+    "kin40k",
+)
+
+
+def load(name):
+    path = Path(os.environ["MANYKERNELS_DATA"]) / "extra" / f"{name}.csv.gz"
+    frame = pd.read_csv(path)
+    kind = int if name in CLASSES else float
+    return frame.drop(columns="target"), frame["target"].to_numpy(kind)
+
+
+def task(method, name, seed):
+    def prepare():
+        from sklearn.model_selection import train_test_split
+
+        warnings.simplefilter("ignore")
+        make = METHODS[method]
+        X, y = load(name)
+        labels = y if name in CLASSES else None
+        parts = train_test_split(X, y, test_size=0.2, random_state=seed, stratify=labels)
+        return make(name in CLASSES, seed), parts
+
+    def work(state):
+        model, (train, test, y_train, y_test) = state
+        model.fit(train, y_train)
+        return {"score": float(model.score(test, y_test)), "settings": describe(model)}
+
+    return prepare, work
+
+
+def describe(model):
+    """Return what a model chose, in words."""
+    if hasattr(model, "chosen_"):
+        return str(model.chosen_)
+    if hasattr(model, "degree_"):
+        return f"degree {model.degree_}, p {model.p_:.3g}, {len(model.terms_)} terms"
+    return ""
+
+
+def ours(classes, seed):
+    from manykernels import MKLClassifierCV, MKLRegressorCV
+
+    kind = MKLClassifierCV if classes else MKLRegressorCV
+    return kind(kernels="auto", degree=[2, 3], random_state=seed)
+
+
+def explainable(classes, seed):
+    from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
+
+    kind = ExplainableBoostingClassifier if classes else ExplainableBoostingRegressor
+    return kind(n_jobs=1, random_state=seed)
+
+
+def boosting(classes, seed):
+    import lightgbm  # noqa: F401
+
+    from _peers import Boosting
+
+    return Boosting(classes, seed)
+
+
+def support_vectors(classes, seed):
+    from sklearn.svm import SVC, SVR
+
+    from _peers import Tuned
+
+    options = [
+        {"C": C, "gamma": gamma} for C in (1.0, 10.0, 100.0) for gamma in (0.2, 1.0)
+    ]  # gamma in units of 1 / number of columns
+    machine = SVC(cache_size=1000) if classes else SVR(epsilon=0.05, cache_size=1000)
+    return Tuned(machine, options, QUADRATIC_ROWS, TUNING_ROWS, classes, seed)
+
+
+def kernel_ridge(classes, seed):
+    from sklearn.kernel_ridge import KernelRidge
+
+    from _peers import Tuned
+
+    options = [
+        {"alpha": alpha, "gamma": gamma}
+        for alpha in (1e-3, 1e-2, 1e-1, 1.0)
+        for gamma in (0.05, 0.2, 1.0)
+    ]
+    machine = KernelRidge(kernel="rbf")
+    return Tuned(machine, options, QUADRATIC_ROWS, TUNING_ROWS, classes, seed)
+
+
+METHODS = {
+    "ours": ours,
+    "EBM": explainable,
+    "LightGBM": boosting,
+    "SVM": support_vectors,
+    "kernel ridge": kernel_ridge,
+}
+
+
+def compute(run):
+    method, name, seed = (run.settings[key] for key in ("method", "table", "seed"))
+    row = measured(task, method, name, seed, threads=1)
+    say(run, row)
+    return [row]
+
+
+def standing(frame):
+    """Return a row for each table: scores, and who is how far behind with which error."""
+    rows = []
+    for name in TABLES:
+        scores = frame[frame["table"] == name].pivot_table(
+            index="seed", columns="method", values="score"
+        )
+        means = scores.mean()
+        row = {"table": name}
+        row |= {method: f"{means[method]:.4f}" for method in METHODS}
+        best = means.drop("ours").idxmax()
+        for other in dict.fromkeys((best, "EBM")):
+            row |= difference(scores, other, "best other" if other == best else "EBM")
+        if best == "EBM":
+            row |= difference(scores, "EBM", "EBM")
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def difference(scores, other, label):
+    """Return ours minus another with the standard error of the paired difference."""
+    gaps = scores["ours"] - scores[other]
+    error = gaps.std(ddof=1) / np.sqrt(len(gaps))
+    return {
+        f"ours - {label}": f"{gaps.mean():+.4f} ± {error:.4f} ({other})",
+        f"not worse than {label}": "yes" if gaps.mean() >= -error else "no",
+    }
+
+
+def times(frame):
+    """Return a row for each table: mean seconds of each method, and ours relative to EBM."""
+    means = frame.pivot_table(index="table", columns="method", values="seconds").loc[list(TABLES)]
+    means = means[list(METHODS)]
+    means["ours / EBM"] = means["ours"] / means["EBM"]
+    return means.reset_index()
+
+
+def main(wanted):
+    """Compute the cells of the methods and tables named, all of them by default."""
+    methods = [method for method in METHODS if method in wanted] or list(METHODS)
+    tables = [name for name in TABLES if name in wanted] or TABLES
+    runs = [
+        Run("tables", {"table": name, "method": method, "seed": seed})
+        for seed in range(SEEDS)
+        for name in tables
+        for method in methods
+    ]
+    frame = complete(runs, compute, DOCS / "reproduction" / "runs", progress=False)
+    if wanted:
+        return
+    ranks = standing(frame)
+    best = int((ranks["not worse than best other"] == "yes").sum())
+    against = int((ranks["not worse than EBM"] == "yes").sum())
+    text = "\n\n".join(__doc__.split("\n\n")[1:2]) + (
+        f"\n\nOurs is best or within one standard error of the best on {best} of {len(TABLES)} "
+        f"tables, and not worse than EBM (by one standard error) on {against}."
+    )
+    tables = [
+        ("Scores and paired differences (mean ± standard error)", ranks),
+        ("Seconds to fit and predict", times(frame)),
+        ("All cells", frame.round(4)),
+    ]
+    write_page("tables", "Ordinary tables", text, tables, "tables.py")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
