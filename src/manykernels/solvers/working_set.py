@@ -169,6 +169,10 @@ class Inside:
         self.smooth = isinstance(problem.loss, SmoothLoss)
         bases = family.bases
         self.blocks = isinstance(bases, FeatureBlocks) and not bases.single
+        # Beyond so many features in use interior points are faster.
+        self.most_features = family.rows / 2
+        if self.blocks:
+            self.most_features = 2 * family.rows if family.rows <= FEW_ROWS / 3 else np.inf
         if family.explicit:
             self.groups = no_groups(problem)
             self._primal(FINEST)
@@ -209,8 +213,7 @@ class Inside:
         if self.groups is not None:
             if fresh:
                 self.groups = self.groups.add(*tall_columns(self.family, fresh))
-            width = self.groups.columns.width
-            if self.smooth and not self.blocks and width > self.family.rows / 2:
+            if self.smooth and self.groups.columns.width > self.most_features:
                 self.groups = None
         if self.groups is not None:
             self._primal(tol)
@@ -267,9 +270,8 @@ class Inside:
         return gap
 
     def _interior(self, tol: float) -> None:
-        tol = min(tol, NEARLY)
         kernels = KernelList(self.family, self.indices)
-        theta, self.solution = solve_interior(self.problem, kernels, tol)
+        theta, self.solution = solve_interior(self.problem, kernels, min(tol, NEARLY))
         self._keep(theta, theta > NOTHING * theta.max())
         # Ends at once but where interior points have failed (losses with jumps of curvature).
         self._analytic(0, 2 * tol)
