@@ -32,7 +32,7 @@ MOST = 20
 WIDEST = 256
 """Most features of a product of such columns."""
 
-PRICED = 1e11
+PRICED = 1e10
 """Most multiplications of features of all products with a vector."""
 
 SKEWED = 2.0
@@ -299,7 +299,7 @@ def affordable_functions(degree: int, columns: int, rows: int) -> int:
     """Return how many functions of each column leave products of a degree affordable.
 
     A product has at most 256 features, and all of them together so many that their inner
-    products with a vector take a second or so.
+    products with a vector take less than a second.
     """
     degree = max(1, min(degree, columns))
     terms = max(1, comb(columns, degree)) * max(1, rows)
