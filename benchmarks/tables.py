@@ -1,10 +1,10 @@
 """Ordinary tables: ours against boosting, explainable boosting, support vectors, kernel ridge.
 
-Eight tables of the folder `extra/` of MANYKERNELS_DATA (see the README on data); 80 % of the rows
-to train, 20 % to test, five seeds. Scores: R^2, or accuracy for classes (madelon, higgs15k). Every
-method runs on one thread, its settings chosen on the training rows alone. Support vectors and
-kernel ridge see at most 10,000 training rows and choose their settings on 3,000 of them. Finished
-cells are kept under docs/benchmarks/reproduction/runs and not computed again.
+Eight tables, CSV files with a column `target` in the folder `extra/` of MANYKERNELS_DATA; 80 % of
+the rows to train, 20 % to test, five seeds. Scores: R^2, or accuracy for classes (madelon,
+higgs15k). Every method runs on one thread, its settings chosen on the training rows alone. Support
+vectors and kernel ridge see at most 10,000 training rows and choose their settings on 3,000 of
+them. Finished cells are kept under docs/benchmarks/reproduction/runs and not computed again.
 
     MANYKERNELS_DATA=... python dev.py bench benchmarks/tables.py
 """
@@ -146,10 +146,7 @@ def standing(frame):
         row = {"table": name}
         row |= {method: f"{means[method]:.4f}" for method in METHODS}
         best = means.drop("ours").idxmax()
-        for other in dict.fromkeys((best, "EBM")):
-            row |= difference(scores, other, "best other" if other == best else "EBM")
-        if best == "EBM":
-            row |= difference(scores, "EBM", "EBM")
+        row |= difference(scores, best, "best other") | difference(scores, "EBM", "EBM")
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -174,6 +171,9 @@ def times(frame):
 
 def main(wanted):
     """Compute the cells of the methods and tables named, all of them by default."""
+    if "MANYKERNELS_DATA" not in os.environ:
+        say("MANYKERNELS_DATA names no folder: no tables to compare on. Set it and run this again.")
+        return
     methods = [method for method in METHODS if method in wanted] or list(METHODS)
     tables = [name for name in TABLES if name in wanted] or TABLES
     runs = [

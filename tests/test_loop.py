@@ -157,6 +157,7 @@ class Scripted:
                 weights=self.weights,
                 final=self.final,
                 constants=None,
+                memory=None,
             )
 
 

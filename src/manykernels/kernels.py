@@ -83,6 +83,11 @@ class KernelSet(Protocol):
         """Whether powers of a base kernel are worth having: x^2 is no linear function of x."""
         ...
 
+    @property
+    def by_degree(self) -> bool:
+        """Whether the kernels depend on the degree of the products to come."""
+        ...
+
     def fit(self, X: Array, raw: Array, weights: Array | None = None) -> FeatureBlocks | GramStack:
         """Remember the training rows if they are needed later; return the base kernels on them.
 
@@ -103,6 +108,7 @@ class LinearKernels:
     names: list[str]
     explicit: bool = True
     powers: bool = True
+    by_degree: bool = False
 
     def fit(self, X: Array, raw: Array, weights: Array | None = None) -> FeatureBlocks:
         """Return the features of the training rows."""
@@ -177,6 +183,7 @@ class FunctionKernels:
     names: list[str]
     explicit: bool = False
     powers: bool = False
+    by_degree: bool = False
     training: list[Array] = field(default_factory=list)
 
     def views(self, X: Array, raw: Array) -> list[Array]:
@@ -227,6 +234,7 @@ class PairwiseKernel:
     names: list[str] = field(default_factory=lambda: ["precomputed"])
     explicit: bool = False
     powers: bool = False
+    by_degree: bool = False
     columns: Array | None = None
 
     def use(self, rows: Array, shape: tuple[int, int]) -> None:

@@ -65,6 +65,7 @@ class Round:
 
     final = True
     constants = None
+    memory = None
 
     @property
     def active(self) -> int:

@@ -19,15 +19,15 @@ def check_parameters(estimator: Any) -> None:
     Parameters have the same meaning, and the same range, in every estimator that has them.
     """
     parameters = estimator.get_params(deep=False)
-    optional = ("p",) if "alphas" in parameters else ()
     for name, check in CHECKS.items():
         if name in parameters:
-            # Estimators with a list of strengths also take lists of these, and choose.
+            # Estimators with a list of strengths also take lists of these, and choose; or no p.
             many = "alphas" in parameters and name in ("p", "degree")
             values = parameters[name]
+            if many and name == "p" and values is None:
+                continue
             for value in values if many and _several(values) else [values]:
-                if value is not None or name not in optional:
-                    check(name, value)
+                check(name, value)
     solver, p = parameters.get("solver", "auto"), parameters.get("p")
     for value in p if _several(p) else [] if p is None else [p]:
         if isinstance(solver, str) and solver in NEEDS and not NEEDS[solver](value):

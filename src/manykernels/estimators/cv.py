@@ -188,7 +188,7 @@ class BaseCV(BaseMKL):
         """Yield each degree with its problem and base kernels, made once if they can be shared."""
         ready: tuple[Problem, FeatureBlocks | GramStack] | None = None
         for degree in self._degrees():
-            if ready is None or getattr(self._kernels, "by_degree", False):
+            if ready is None or self._kernels.by_degree:
                 ready = self._prepare(X, y, weights, loss, degree)
             yield degree, *ready
 

@@ -75,6 +75,7 @@ class Pass:
 
     final = True
     constants = None
+    memory = None
 
     @property
     def indices(self) -> list[Index]:

@@ -48,6 +48,7 @@ class Selection:
 
     final = True
     constants = None
+    memory = None
     certificate = NO_CERTIFICATE
 
     @property

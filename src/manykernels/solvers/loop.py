@@ -66,6 +66,11 @@ class State(Protocol):
         """The theorem's constants measured so far, if the theorem is about this solver."""
         ...
 
+    @property
+    def memory(self) -> object:
+        """What the solver has computed that does not depend on the strength, or None."""
+        ...
+
 
 class Solver(Protocol):
     """An algorithm as a generator of states; all else is the loop around it."""
@@ -187,7 +192,7 @@ def run(
         interrupted,
         history,
         state.constants,
-        getattr(state, "memory", None),
+        state.memory,
     )
 
 

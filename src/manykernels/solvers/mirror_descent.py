@@ -68,6 +68,7 @@ class State:
     constants: Constants
 
     final = False
+    memory = None
 
     @cached_property
     def certificate(self) -> Certificate:

@@ -35,6 +35,9 @@ ENTERING = 500
 FEW_ROWS = 3_000
 """Up to so many rows interior points go on where descent has come to a halt."""
 
+SMALL_ROWS = 1_000
+"""Up to so many rows interior points are faster than descent beyond twice as many features."""
+
 UPDATES = 300
 """Most updates of the weights in one round, for kernels given by matrices and kinked losses."""
 
@@ -172,7 +175,7 @@ class Inside:
         # Beyond so many features in use interior points are faster.
         self.most_features = family.rows / 2
         if self.blocks:
-            self.most_features = 2 * family.rows if family.rows <= FEW_ROWS / 3 else np.inf
+            self.most_features = 2 * family.rows if family.rows <= SMALL_ROWS else np.inf
         if family.explicit:
             self.groups = no_groups(problem)
             self._primal(FINEST)
