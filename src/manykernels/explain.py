@@ -1,58 +1,120 @@
-"""The chosen terms as a table."""
+"""The learnt function by terms: a table of them, and their parts of predictions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .arrays import Array
+from .bases import FeatureBlocks, GramStack
 from .predictor import Predictor
 
 if TYPE_CHECKING:
     import pandas as pd
 
+OTHERS = "other terms"
+"""Name of what is not listed of a kernel that is a sum in closed form (p = 2)."""
 
-def table(predictor: Predictor, top: int | None) -> pd.DataFrame:
-    """Return the most important terms of a learnt function, one row each.
 
-    Parameters
+@dataclass(frozen=True)
+class Terms:
+    """The terms of a learnt function: kernels in use, those of one name together.
+
+    Where a variable has several kernels of its name (a smooth and a fine one, say), all products
+    of the same variables are one term.
+
+    Attributes
     ----------
     predictor : Predictor
         The learnt function.
-    top : int or None
-        How many terms; None for all.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``term`` (name), ``degree``, ``theta`` (weight of the kernel), ``share`` (of the
-        function's variance over the training rows) and ``sign`` (+1 or -1 of the coefficient of
-        a term with a single feature and output, else 0).
+    inputs : sequence of ndarray
+        Columns of X that each base kernel sees.
     """
-    import pandas as pd
 
-    names = predictor.family.names
-    several = len(set(names)) < len(names)
-    # Where a variable has several kernels all are needed to make one term of them.
-    count = len(predictor.indices) if top is None or several else top
-    chosen = list(predictor.indices[:count])
-    coefficients = predictor.coefficients
-    signs = np.zeros(len(chosen), dtype=int)
-    if coefficients is not None and coefficients.shape == (len(predictor.indices), 1):
-        signs = np.sign(coefficients[:count, 0]).astype(int)
-    frame = pd.DataFrame(
-        {
-            "term": [predictor.family.name(index) for index in chosen],
-            "degree": [
-                len({names[j] for j in index}) if several else len(index) for index in chosen
-            ],
-            "theta": predictor.theta[:count],
-            "share": predictor.shares[:count],
-            "sign": signs,
-        }
-    )
-    if not several:
+    predictor: Predictor
+    inputs: Sequence[Array]
+
+    @cached_property
+    def _kernels(self) -> dict[str, list[int]]:
+        """Positions of each term's kernels in the predictor, terms by descending share."""
+        groups: dict[str, list[int]] = {}
+        for i, index in enumerate(self.predictor.indices):
+            groups.setdefault(self.predictor.family.name(index), []).append(i)
+        shares = {name: self.predictor.shares[where].sum() for name, where in groups.items()}
+        return {name: groups[name] for name in sorted(groups, key=lambda name: -shares[name])}
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the terms, by descending share of variance."""
+        return list(self._kernels)
+
+    def columns(self, name: str) -> list[int]:
+        """Return the columns of X that a term is a function of, ascending."""
+        indices = [self.predictor.indices[i] for i in self._known(name)]
+        return sorted({int(c) for index in indices for j in index for c in self.inputs[j]})
+
+    def degree(self, name: str) -> int:
+        """Return the number of variables of a term, powers counted if they have one kernel each."""
+        names = self.predictor.family.names
+        index = self.predictor.indices[self._kernels[name][0]]
+        return len({names[j] for j in index}) if len(set(names)) < len(names) else len(index)
+
+    def sign(self, name: str) -> int:
+        """Return the sign of a term's coefficient, 0 if it has no single one."""
+        coefficients, where = self.predictor.coefficients, self._kernels[name]
+        if coefficients is None or coefficients.shape != (len(self.predictor.indices), 1):
+            return 0
+        return int(np.sign(coefficients[where[0], 0])) if len(where) == 1 else 0
+
+    def table(self, top: int | None) -> pd.DataFrame:
+        """Return the terms of largest share as a table, by default all, one row each."""
+        import pandas as pd
+
+        names = self.names[:top]
+        where = [self._kernels[name] for name in names]
+        return pd.DataFrame(
+            {
+                "term": pd.Series(names, dtype=object),
+                "degree": np.array([self.degree(name) for name in names], dtype=int),
+                "theta": np.array([self.predictor.theta[own].sum() for own in where], dtype=float),
+                "share": np.array([self.predictor.shares[own].sum() for own in where], dtype=float),
+                "sign": np.array([self.sign(name) for name in names], dtype=int),
+            }
+        )
+
+    def contributions(
+        self, bases: FeatureBlocks | GramStack, names: Sequence[str] | None, output: int
+    ) -> pd.DataFrame:
+        """Return the parts of an output of the function, a column for each term.
+
+        Of all terms, with the intercept first, so that the columns add up to the function; or of
+        those named.
+        """
+        import pandas as pd
+
+        predictor = self.predictor
+        listed = self.names if names is None else list(names)
+        groups = np.full(len(predictor.indices), -1)
+        for group, name in enumerate(listed):
+            groups[self._known(name)] = group
+        parts = predictor.parts(bases, groups, len(listed), output)
+        frame = pd.DataFrame(parts, columns=listed)
+        if names is None:
+            frame.insert(0, "intercept", float(predictor.intercept[output]))
+            if predictor.closed and len(predictor.indices) < predictor.family.distinct:
+                whole = predictor.decision(bases)[:, output]
+                frame[OTHERS] = whole - frame.sum(axis=1).to_numpy()
         return frame
-    merged = frame.groupby(["term", "degree"], sort=False, as_index=False)[["theta", "share"]].sum()
-    merged = merged.sort_values("share", ascending=False, kind="stable", ignore_index=True)
-    return merged.assign(sign=0).head(len(merged) if top is None else top)
+
+    def _known(self, name: str) -> list[int]:
+        if name not in self._kernels:
+            some = ", ".join(map(repr, self.names[:3])) or "none"
+            raise ValueError(
+                f"terms must be those of the model; got {name!r}. It has {len(self.names)}, such "
+                f"as {some}; explain(None) lists them."
+            )
+        return self._kernels[name]

@@ -74,6 +74,11 @@ class KernelSet(Protocol):
         ...
 
     @property
+    def inputs(self) -> list[Array]:
+        """Columns of X that each base kernel is a function of; none for kernels of whole rows."""
+        ...
+
+    @property
     def explicit(self) -> bool:
         """Whether they have explicit features."""
         ...
@@ -110,6 +115,11 @@ class LinearKernels:
     powers: bool = True
     by_degree: bool = False
 
+    @property
+    def inputs(self) -> list[Array]:
+        """Columns that each kernel sees."""
+        return self.columns
+
     def fit(self, X: Array, raw: Array, weights: Array | None = None) -> FeatureBlocks:
         """Return the features of the training rows."""
         return self.on(X, raw)
@@ -141,6 +151,11 @@ class MapKernels:
     def names(self) -> list[str]:
         """Names of the base kernels, those of one column alike."""
         return [name for name, _, _ in self.fitted] or self.labels
+
+    @property
+    def inputs(self) -> list[Array]:
+        """Columns that each kernel sees."""
+        return [columns for _, _, columns in self.fitted]
 
     @property
     def by_degree(self) -> bool:
@@ -185,6 +200,14 @@ class FunctionKernels:
     powers: bool = False
     by_degree: bool = False
     training: list[Array] = field(default_factory=list)
+
+    @property
+    def inputs(self) -> list[Array]:
+        """Columns that each kernel sees; none for matrices, which are no functions of columns."""
+        return [
+            columns[:0] if isinstance(function, Precomputed) else columns
+            for function, columns in zip(self.functions, self.columns, strict=True)
+        ]
 
     def views(self, X: Array, raw: Array) -> list[Array]:
         """Return the columns that each kernel sees."""
@@ -236,6 +259,11 @@ class PairwiseKernel:
     powers: bool = False
     by_degree: bool = False
     columns: Array | None = None
+
+    @property
+    def inputs(self) -> list[Array]:
+        """No columns: X has none but rows."""
+        return [np.empty(0, dtype=int)]
 
     def use(self, rows: Array, shape: tuple[int, int]) -> None:
         """Remember which rows of a square matrix are used, and so which columns."""
@@ -329,8 +357,9 @@ def _map_kernels(
 ) -> MapKernels:
     """Return kernels by feature maps, or say which item cannot be one of them."""
     maps, columns, names = [], [], []
-    for j, ((kernel, wanted), has_map) in enumerate(zip(items, mapped, strict=True)):
-        numbers = _column_numbers(j, wanted, feature_names)
+    inputs = [_column_numbers(j, wanted, feature_names) for j, (_, wanted) in enumerate(items)]
+    seen_by = np.bincount(np.concatenate(inputs))
+    for j, ((kernel, _), has_map, numbers) in enumerate(zip(items, mapped, inputs, strict=True)):
         seen = ", ".join(feature_names[c] for c in numbers)
         if not has_map and not (isinstance(kernel, str) and kernel == "linear"):
             raise ValueError(
@@ -343,7 +372,8 @@ def _map_kernels(
                 "column a kernel of its own."
             )
         label = kernel if isinstance(kernel, str) else kernel.name
-        plain = label in ("auto", "linear") and len(numbers) == 1
+        alone = label == "categorical" and seen_by[numbers[0]] == 1
+        plain = (label in ("auto", "linear") or alone) and len(numbers) == 1
         maps.append(kernel)
         columns.append(numbers)
         names.append(seen if plain else f"{label}({seen})")

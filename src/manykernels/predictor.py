@@ -61,6 +61,50 @@ class Predictor:
             start += columns.shape[1]
         return out
 
+    def parts(
+        self, bases: FeatureBlocks | GramStack, groups: Array, count: int, output: int
+    ) -> Array:
+        """Return the parts of the function that groups of kernels have, on new rows.
+
+        Parameters
+        ----------
+        bases : FeatureBlocks or GramStack
+            The base kernels on the rows.
+        groups : ndarray of int, one for each kernel in use
+            The group of each; those below zero are left out.
+        count : int
+            Number of groups.
+        output : int
+            Which output.
+
+        Returns
+        -------
+        ndarray of shape (n_new, count)
+            With all kernels in some group the parts and the intercept add up to
+            :meth:`decision`, unless the kernel is a sum in closed form. O(n_new m) with m
+            features, O(n_new n) for each kernel without.
+        """
+        out = np.zeros((bases.rows, count))
+        wanted = np.flatnonzero(groups >= 0)
+        here = self.family.on(bases)
+        if self.coefficients is None:
+            assert self.expansion is not None
+            for i in wanted.tolist():
+                gram = here.gram([self.indices[i]], self.theta[i : i + 1], self.family)
+                out[:, groups[i]] += gram @ self.expansion[:, output]
+            return out
+        offsets = np.concatenate([[0], np.cumsum(self.family.widths(self.indices))])
+        chosen = [self.indices[i] for i in wanted.tolist()]
+        for part in here.batches(chosen):
+            columns, owners = here.features(chosen[part])
+            own = wanted[part]
+            places = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in own])
+            starts = np.searchsorted(owners, np.arange(len(own)))
+            sums = np.add.reduceat(columns * self.coefficients[places, output], starts, axis=1)
+            for k, group in enumerate(groups[own].tolist()):
+                out[:, group] += sums[:, k]
+        return out
+
     def kernel(self, left: FeatureBlocks | GramStack, right: FeatureBlocks | GramStack) -> Array:
         """Return the learnt kernel between two sets of rows.
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..bases import FeatureBlocks, GramStack
-from ..explain import table
+from ..explain import Terms
 from ..families import IndexSet, Interactions, KernelFamily, Monomials, ProductFamily, Tuples
 from ..losses import Loss
 from ..objective import Problem, exponent
@@ -140,8 +140,53 @@ class FamilyMachine(KernelMachine):
         check_is_fitted(self)
         if top is not None and (not isinstance(top, Integral) or top < 0):
             raise ValueError(f"top must be an integer >= 0 or None; got {top!r}. Use top=20.")
+        return self._terms().table(top)
+
+    def contributions(self, X: Any, terms: Any = None, label: Any = None) -> pd.DataFrame:
+        """Return what each term contributes to each prediction.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        terms : list of str, optional
+            Names of terms, as in :meth:`explain`; by default all, and the intercept.
+        label : object, optional
+            With more than two classes: the class whose decision values to explain.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_samples, n_terms + 1)
+            Columns ``intercept`` and the terms' names, by descending share of variance. Without
+            ``terms`` they add up to the prediction, for classes to the decision value: each term
+            is a function of its own variables, and the model is their sum. What :meth:`explain`
+            does not list (with p = 2) is a column ``other terms``.
+        """
+        check_is_fitted(self)
+        names = None if terms is None else [terms] if isinstance(terms, str) else list(terms)
+        output = self._output(label)
+        index = getattr(X, "index", None)
+        X = self._validate(X, reset=False)
+        bases = self._kernels.on(self._scaled(X), X)
+        frame = self._terms().contributions(bases, names, output)
+        return frame if index is None else frame.set_axis(index, axis=0)
+
+    def _terms(self) -> Terms:
         assert isinstance(self._predictor, Predictor)
-        return table(self._predictor, top)
+        return Terms(self._predictor, self._kernels.inputs)
+
+    def _output(self, label: Any) -> int:
+        """Return the number of the output that belongs to a class."""
+        classes = getattr(self, "classes_", np.empty(0))
+        if len(classes) <= 2 and label is None:
+            return 0
+        if len(classes) <= 2 or label not in classes.tolist():
+            several = "one of " + ", ".join(map(repr, classes.tolist()))
+            raise ValueError(
+                f"label must be {several if len(classes) > 2 else 'None for a single output'}; "
+                f"got {label!r}. It says whose decision values to explain."
+            )
+        return classes.tolist().index(label)
 
 
 class BaseMKL(FamilyMachine):
