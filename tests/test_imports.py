@@ -22,6 +22,7 @@ ORDER = [
     "solvers",
     "predictor",
     "explain",
+    "store",
     "estimators",
     "baselines",
     "datasets",

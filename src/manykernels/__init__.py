@@ -6,6 +6,7 @@ products of up to D base kernels, without listing them, and say how far from opt
 """
 
 from .estimators import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
+from .store import load
 
 __version__ = "0.1.0"
 
@@ -15,4 +16,5 @@ __all__ = [
     "MKLRegressor",
     "MKLRegressorCV",
     "__version__",
+    "load",
 ]

@@ -145,9 +145,9 @@ def make_predictor(family: KernelFamily, result: Result, weights: Array) -> Pred
         rank = np.empty(len(order), dtype=int)
         rank[order] = np.arange(len(order))
         coefficients = coefficients[np.argsort(rank[owners], kind="stable")]
-    kept = family
-    if isinstance(family.bases, FeatureBlocks) and not result.closed:
-        kept = family.on(family.bases.without_rows())
+    # Only features in a sum in closed form need their training rows; matrices bring theirs along.
+    needed = result.closed and family.explicit
+    kept = family if needed else family.on(family.bases.without_rows())
     return Predictor(
         family=kept,
         indices=[indices[i] for i in order.tolist()],

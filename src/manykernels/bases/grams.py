@@ -47,6 +47,10 @@ class GramStack:
         """Number of rows on either side."""
         return self.grams.shape[1], self.grams.shape[2]
 
+    def without_rows(self) -> GramStack:
+        """Return as many kernels on no rows."""
+        return GramStack(np.empty((self.count, 0, 0)))
+
     def kernel(self, j: int) -> Array:
         """Return the matrix of base kernel ``j``."""
         return self.grams[j]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from abc import abstractmethod
 from numbers import Integral
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from ..objective import Problem, exponent
 from ..predictor import Predictor, make_predictor
 from ..randomness import generator
 from ..solvers import Result, Solver, choose, costs, run, solve_closed
+from ..store import save
 from .machine import KernelMachine, refuse_infinite
 from .progress import Progress
 
@@ -225,6 +228,26 @@ class BaseMKL(FamilyMachine):
         self.standardize = standardize
         self.random_state = random_state
         self.verbose = verbose
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the fitted model to a file that :func:`manykernels.load` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, by custom ``NAME.mk``: a zip of JSON and plain arrays with checksums.
+
+        Returns
+        -------
+        Path
+            The file. The model that is read from it predicts bit for bit the same. What belongs
+            to training rows (``dual_coef_``) is left out unless predictions need it, and ``cv``
+            and ``random_state`` are None if they were objects.
+        """
+        from .. import __version__
+
+        check_is_fitted(self)
+        return save(self, path, __version__)
 
     def _solve(self, problem: Problem, family: KernelFamily) -> Result:
         rng = generator(self.random_state)

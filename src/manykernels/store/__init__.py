@@ -1,0 +1,5 @@
+"""Model files: one zip of JSON and plain arrays, written at once, read without running any code."""
+
+from .files import FORMAT, ModelFileError, load, save
+
+__all__ = ["FORMAT", "ModelFileError", "load", "save"]

@@ -1,0 +1,155 @@
+"""The zip around a tree: manifest, arrays, checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from .values import Decoder, Encoder, Unstorable
+
+FORMAT = 1
+"""Version of the files that are written; files of later versions are refused."""
+
+MANIFEST, SEAL = "manifest.json", "manifest.sha256"
+
+
+class ModelFileError(ValueError):
+    """A file that is no model file, is damaged or changed, or comes from a later version."""
+
+
+def save(model: Any, path: str | os.PathLike[str], version: str) -> Path:
+    """Write a model to a file, at once: an interruption leaves the old file or none.
+
+    Parameters
+    ----------
+    model : estimator or TableModel
+        A fitted model.
+    path : str or path
+        The file; by custom its name ends in ``.mk``.
+    version : str
+        The library's version, for the reader.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    encoder = Encoder()
+    try:
+        tree = encoder.encode(model)
+    except Unstorable as error:
+        raise TypeError(
+            f"a model file holds numbers and names, no functions or foreign objects; {error}. Use "
+            "kernels, losses and solvers of manykernels by name, or pickle the model."
+        ) from None
+    contents = {f"arrays/{i}.npy": _bytes(array) for i, array in enumerate(encoder.arrays)}
+    manifest = {
+        "format": FORMAT,
+        "version": version,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "files": {name: _hash(content) for name, content in contents.items()},
+        "model": tree,
+    }
+    text = json.dumps(manifest, allow_nan=False).encode()
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with (
+            os.fdopen(handle, "wb") as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
+            archive.writestr(MANIFEST, text)
+            archive.writestr(SEAL, _hash(text))
+            for name, content in contents.items():
+                archive.writestr(name, content)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+    return target
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that :meth:`save` has written; no code from the file is run.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    estimator or TableModel
+        The model. It predicts bit for bit as the one that was saved.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model file, is damaged or changed, or was written by a later version.
+    """
+    whole = Path(path).read_bytes()
+    try:
+        with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+            text = archive.read(MANIFEST)
+            manifest = json.loads(text)
+            if manifest["format"] > FORMAT:
+                raise ModelFileError(
+                    f"{path} has format {manifest['format']}, of manykernels "
+                    f"{manifest['version']}; this version reads formats up to {FORMAT}. "
+                    "Upgrade manykernels."
+                )
+            if archive.read(SEAL).decode() != _hash(text):
+                raise ModelFileError(_CHANGED.format(path=path, what=MANIFEST))
+            arrays = []
+            for number in range(len(manifest["files"])):
+                name = f"arrays/{number}.npy"
+                content = archive.read(name)
+                if _hash(content) != manifest["files"][name]:
+                    raise ModelFileError(_CHANGED.format(path=path, what=name))
+                arrays.append(np.load(io.BytesIO(content), allow_pickle=False))
+        return Decoder(arrays).decode(manifest["model"])
+    except ModelFileError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, OSError, RuntimeError) as error:
+        raise ModelFileError(
+            f"{path} is no model file, or was cut short or changed ({error}). Copy it again, or "
+            "save the model anew."
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError) as error:
+        raise ModelFileError(
+            f"{path} is a zip, but no model that this version can read "
+            f"({type(error).__name__}: {error}). Save the model anew."
+        ) from None
+
+
+_CHANGED = (
+    "{path} was changed or damaged after it was written: the checksum of {what} in it is wrong. "
+    "Copy it again, or save the model anew."
+)
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _bytes(array: Array) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=False)
+    return stream.getvalue()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
