@@ -274,19 +274,6 @@ def test_solver_object(rng):
     assert model.terms_[0] == (0, 2)
 
 
-def test_progress(rng, capsys):
-    X, y = interaction(rng)
-    MKLRegressor(verbose=2, random_state=0, degree=2).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) > 2
-    assert "one full pass" in lines[0]
-    assert "objective" in lines[1]
-    assert "gap" in lines[1]
-    assert "left" in lines[1]
-    MKLRegressor(verbose=0, random_state=0, degree=2).fit(X, y)
-    assert capsys.readouterr().out == ""
-
-
 def test_unreached_tolerance_warns(rng):
     X, y = interaction(rng)
     with pytest.warns(ConvergenceWarning, match=r"after 3 iterations .* above tol=1e-06\. Raise"):

@@ -578,7 +578,7 @@ def test_a_small_grid_of_high_degree_is_not_refused(r, parameters, size, rng):
 def test_progress_counts_the_nodes_of_the_grid(rng, capsys):
     X, y = regression(rng)
     HierarchicalKernelLearning(total_degree=None, per_variable_degree=2, verbose=2).fit(X, y)
-    assert "of 81 kernels" in capsys.readouterr().out
+    assert "of 81 kernels" in capsys.readouterr().err
 
 
 def test_limits_warn(rng):

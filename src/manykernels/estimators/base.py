@@ -25,7 +25,7 @@ from ..randomness import generator
 from ..solvers import Result, Solver, choose, costs, run, solve_closed
 from ..store import save
 from .machine import KernelMachine, refuse_infinite
-from .progress import Progress
+from .progress import Progress, watching
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,8 +78,11 @@ class FamilyMachine(KernelMachine):
         self, solver: Solver, problem: Problem, family: KernelFamily, rng: np.random.Generator
     ) -> Result:
         """Run a solver within the limits of the estimator, writing progress if it is verbose."""
-        progress = Progress(self.verbose, self._count(family), self.max_iter, self.max_time)
-        return run(solver, problem, family, rng, self.max_iter, self.tol, self.max_time, progress)
+        limits = self.max_iter, self.tol, self.max_time
+        with watching(self.verbose) as watch:
+            size = self._count(family)
+            progress = Progress(watch, size, self.tol, self.max_iter, self.max_time)
+            return run(solver, problem, family, rng, *limits, progress)
 
     def _judge(self, result: Result) -> None:
         """Refuse a result that is no number; warn of one that is not what was asked for."""
@@ -262,5 +265,5 @@ class BaseMKL(FamilyMachine):
         solver = choose(self.solver, problem, family)
         if self.verbose >= 2:
             cost = costs(family, problem.y.shape[1])
-            sys.stdout.write(f"{type(solver).__name__} for p = {problem.p:g}: {cost}\n")
+            sys.stderr.write(f"{type(solver).__name__} for p = {problem.p:g}: {cost}\n")
         return solver

@@ -24,6 +24,7 @@ from ..randomness import generator
 from ..solvers import Greedy, Result
 from .base import BaseMKL, InterruptedWarning
 from .path import Evaluator, Limits, growing, path, refit, strengths
+from .progress import CHOOSING, Progress, current, watching
 
 TERMS = 100
 """Most terms that greedy selection may choose where their number is cross-validated."""
@@ -148,6 +149,14 @@ class BaseCV(BaseMKL):
         return getattr(self, "alpha_", np.nan)
 
     def _fit(self, X: Array, y: Array, weights: Array, loss: Loss, centre: float = 0.0) -> None:
+        with watching(self.verbose) as watch:
+            self._select(X, y, weights, loss)
+            if watch is not None:
+                watch.stage("all rows", CHOOSING, 1.0)
+            super()._fit(X, y, weights, loss, centre)
+
+    def _select(self, X: Array, y: Array, weights: Array, loss: Loss) -> None:
+        """Choose the model by its scores on rows left out."""
         if self.debias and self._greedy() is None and any(p > 1 for p in self._exponents()):
             raise ValueError(
                 f"debias=True needs p = 1 or solver='greedy'; got p={self.p!r}. With p > 1 every "
@@ -175,12 +184,11 @@ class BaseCV(BaseMKL):
         work = partial(_score_fold, self, X, y, weights, loss, candidates)
         scores = _in_order(
             Parallel(n_jobs=self.n_jobs, return_as="generator")(
-                delayed(work)(train, test, seed)
-                for (train, test), seed in zip(folds, seeds, strict=True)
+                delayed(work)(train, test, seed, (number, len(folds)))
+                for number, ((train, test), seed) in enumerate(zip(folds, seeds, strict=True))
             )
         )
         self._choose(candidates, scores)
-        super()._fit(X, y, weights, loss, centre)
 
     def _prepared(
         self, X: Array, y: Array, weights: Array, loss: Loss
@@ -232,7 +240,15 @@ class BaseCV(BaseMKL):
         limits = Limits(self.max_iter, LOOSE * self.tol, self.max_time)
         if greedy is not None:
             return growing(greedy, here, family, limits, rng)
-        return path(self._solver, here, family, candidate.sizes, limits, bool(self.debias), rng)
+        watch, most = current(), len(candidate.sizes)
+
+        def progress(number: int) -> Progress:
+            return Progress(
+                watch, family.size, limits.tol, limits.max_iter, limits.max_time, (number, most)
+            )
+
+        sizes, debias = candidate.sizes, bool(self.debias)
+        return path(self._solver, here, family, sizes, limits, debias, rng, progress)
 
     def _choose(self, candidates: list[Candidate], scores: list[list[Array]]) -> None:
         """Take the best mean score, or the simplest model within its standard error."""
@@ -324,8 +340,12 @@ def _score_fold(
     train: Array,
     test: Array,
     seed: int,
+    place: tuple[int, int],
 ) -> tuple[list[Array], bool]:
-    """Return the scores of all models on the rows left out, and whether Ctrl-C cut them short."""
+    """Return the scores of all models on the rows left out, and whether Ctrl-C cut them short.
+
+    The place is the number of the fold among how many.
+    """
     # Folds may come from a generator, which cannot be copied and is not needed here.
     machine = type(estimator)(**{**estimator.get_params(deep=False), "cv": None})
     for name in ("n_features_in_", "feature_names_in_", "classes_"):
@@ -348,6 +368,7 @@ def _score_fold(
             family = machine._products(bases, degree, candidate.p)
             evaluate = Evaluator(family, new, problem.weights)
             own: list[float] = []
+            _begin(place, len(scores), candidates)
             for result in machine._paths(candidate, problem, family, rng):
                 own.append(-float(np.sum(held[:, None] * loss.value(truth, evaluate(result)))))
                 if result.interrupted:
@@ -356,3 +377,16 @@ def _score_fold(
                     break
             scores.append(np.array(own))
     return scores, False
+
+
+def _begin(place: tuple[int, int], number: int, candidates: list[Candidate]) -> None:
+    """Say that the path of a candidate begins, if somebody watches this process."""
+    watch = current()
+    if watch is None:
+        return
+    fold, folds = place
+    share = CHOOSING / (folds * len(candidates))
+    done = fold * len(candidates) + number
+    label = f"degree {candidates[number].degree}"
+    label += f", fold {fold + 1} of {folds}" if folds > 1 else ""
+    watch.stage(label, done * share, (done + 1) * share)

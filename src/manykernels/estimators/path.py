@@ -19,6 +19,7 @@ from ..potentials import power_norm
 from ..predictor import make_predictor
 from ..solvers import Greedy, Result, Solver, debiased, run, solve_closed
 from ..solvers.iterate import system_of
+from ..solvers.loop import Callback
 from ..solvers.result import from_state
 
 EXPLAINED = 0.01
@@ -84,10 +85,14 @@ def path(
     limits: Limits,
     debias: bool,
     rng: np.random.Generator,
+    progress: Callable[[int], Callback],
 ) -> Iterator[Result]:
-    """Yield the model of each strength, each one started from the one before."""
+    """Yield the model of each strength, each one started from the one before.
+
+    ``progress`` gives the callback for the model of each number.
+    """
     last: Result | None = None
-    for alpha in alphas:
+    for number, alpha in enumerate(alphas):
         here = replace(problem, strength=float(alpha))
         if problem.p == 2:
             last = solve_closed(here, family, rng, limits.tol)
@@ -100,6 +105,7 @@ def path(
                 limits.max_iter,
                 limits.tol,
                 limits.max_time,
+                progress(number),
                 start=last,
             )
         yield refit(here, family, last) if debias else last

@@ -73,7 +73,8 @@ default="auto"
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws; an int makes fits reproducible.
     verbose : int, default=0
-        1 writes a line of progress every two seconds, 2 a line for each iteration.
+        1 shows a progress bar in terminals and notebooks (with rich, and ipywidgets there), else
+        writes a line every two seconds; 2 writes a line for each iteration. All on stderr.
 
     Attributes
     ----------

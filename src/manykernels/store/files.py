@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from .values import Decoder, Encoder, Unstorable
+from .values import Decoder, Encoder, UnstorableError
 
 FORMAT = 1
 """Version of the files that are written; files of later versions are refused."""
@@ -48,7 +48,7 @@ def save(model: Any, path: str | os.PathLike[str], version: str) -> Path:
     encoder = Encoder()
     try:
         tree = encoder.encode(model)
-    except Unstorable as error:
+    except UnstorableError as error:
         raise TypeError(
             f"a model file holds numbers and names, no functions or foreign objects; {error}. Use "
             "kernels, losses and solvers of manykernels by name, or pickle the model."

@@ -1,9 +1,9 @@
 """Objects as trees of JSON values and arrays, and back.
 
 A tree has JSON's values, and objects with a single key that begins with ``$`` for what JSON lacks:
-arrays, tuples, lists of kernels, numbers that are not finite, functions and objects of the library's
-own classes. Only the classes and functions named here are ever made from a file, and none of their
-code is run for that.
+arrays, tuples, lists of kernels, numbers that are not finite, functions and objects of the
+library's own classes. Only the classes and functions named here are ever made from a file, and none
+of their code is run for that.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CLASSES = {
     "manykernels.potentials": "PowerNorm Entropy",
     "manykernels.solvers": "WorkingSet FullPass MirrorDescent Greedy GradientSampler "
     "UniformSampler DecreasingStep HarmonicStep TheoremStep",
-    "manykernels.tables": "TableModel Encoder Number Category Truth Moment",
+    "manykernels.tables": "TableModel Encoder Number Moment Category",
     "sklearn.preprocessing": "StandardScaler",
 }
 FUNCTIONS = {
@@ -45,7 +45,7 @@ FITTING = {"cv", "random_state"}
 HOME = {name: module for module, names in CLASSES.items() for name in names.split()}
 
 
-class Unstorable(TypeError):
+class UnstorableError(TypeError):
     """A value that model files cannot hold."""
 
 
@@ -76,7 +76,7 @@ class Encoder:
             return self._sequence(value, place)
         if isinstance(value, dict):
             if not all(isinstance(key, str) and key[:1] != "$" for key in value):
-                raise Unstorable(f"{place} has keys that are no names")
+                raise UnstorableError(f"{place} has keys that are no names")
             return {key: self.encode(part, f"{place}[{key!r}]") for key, part in value.items()}
         for label, (module, name) in FUNCTIONS.items():
             if value is getattr(import_module(module), name):
@@ -87,7 +87,7 @@ class Encoder:
         if value.dtype == object:
             return {"$objects": [self.encode(part, place) for part in value.ravel().tolist()]}
         if value.dtype.hasobject or value.dtype.kind not in "biufU":
-            raise Unstorable(f"{place} is an array of {value.dtype}")
+            raise UnstorableError(f"{place} is an array of {value.dtype}")
         # Shared arrays are kept once; the list keeps them alive, so that no number is used twice.
         if id(value) not in self._numbers:
             self._numbers[id(value)] = len(self.arrays)
@@ -109,7 +109,7 @@ class Encoder:
     def _object(self, value: Any, place: str) -> Any:
         kind = type(value)
         if HOME.get(kind.__name__) is None or class_of(kind.__name__) is not kind:
-            raise Unstorable(f"{place} is {_short(value)}, of class {kind.__name__}")
+            raise UnstorableError(f"{place} is {_short(value)}, of class {kind.__name__}")
         state = {
             name: part
             for name, part in vars(value).items()

@@ -1,0 +1,316 @@
+"""From a table and the name of its target to a model and an honest score."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegressionCV, RidgeCV
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from ..arrays import Array
+from ..estimators import MKLClassifierCV, MKLRegressorCV
+from ..estimators.base import BaseMKL, InterruptedWarning
+from .columns import (
+    Encoder,
+    TableError,
+    as_words,
+    learn_columns,
+    missing_column,
+    plural,
+)
+from .model import TableModel
+
+LEAST_ROWS = 20
+"""Rows with a target that a table must have."""
+
+CLASSES = 50
+"""Most classes of a target."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a person may decide about a fit.
+
+    Attributes
+    ----------
+    target : str
+        Name of the column to predict.
+    task : {"auto", "regression", "classification"}
+        Kind of the target.
+    degree : list of int
+        Largest number of variables in a term; of several the best by validation.
+    kernels : str
+        Kind of the kernels of columns that are no categories.
+    test : float
+        Share of rows that are held out for the score; 0 for no score.
+    seed : int
+        Of all that is random.
+    drop, categories, keep : sequence of str
+        Columns to leave out, to take as categories, to take though they look like identifiers.
+    missing : {"impute", "refuse"}
+        What to do about missing values.
+    max_rows : int, optional
+        Most rows to train on.
+    """
+
+    target: str
+    task: str = "auto"
+    degree: list[int] = field(default_factory=lambda: [2])
+    kernels: str = "auto"
+    test: float = 0.2
+    seed: int = 0
+    drop: Sequence[str] = ()
+    categories: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    missing: str = "impute"
+    max_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Split:
+    """A table in parts, with all that was found out about it before any fit.
+
+    Attributes
+    ----------
+    task : str
+        "regression" or "classification".
+    train, test : DataFrame
+        Rows to train on and rows to score on, without the target.
+    y_train, y_test : ndarray
+        Their targets.
+    encoder : Encoder
+        Learnt from the training rows.
+    notes : list of str
+        What people should know.
+    """
+
+    task: str
+    train: pd.DataFrame
+    test: pd.DataFrame
+    y_train: Array
+    y_test: Array
+    encoder: Encoder
+    notes: list[str]
+
+
+def split_table(frame: pd.DataFrame, settings: Settings) -> Split:
+    """Check a table, find the kinds of its columns and split its rows.
+
+    Raises
+    ------
+    TableError
+        If something about the table or the settings is wrong.
+    """
+    for option, names in (
+        ("--target", [settings.target]),
+        ("--drop", settings.drop),
+        ("--category", settings.categories),
+        ("--keep", settings.keep),
+    ):
+        for name in names:
+            if name not in frame.columns:
+                raise missing_column(name, frame, option)
+    notes: list[str] = []
+    frame = frame.drop(columns=[name for name in settings.drop if name != settings.target])
+    if frame.shape[1] < 2:
+        raise TableError(
+            f"the table has a single column, {str(frame.columns[0])!r}; a target and at least one "
+            "column to predict from are needed. If values are not separated by commas, name the "
+            "separator: --separator ';'."
+        )
+    known = frame[settings.target].notna()
+    if not known.all():
+        notes.append(f"{plural(int((~known).sum()), 'row')} without a target left out.")
+        frame = frame[known]
+    if len(frame) < LEAST_ROWS:
+        raise TableError(
+            f"the table has {plural(len(frame), 'row')} with a target; at least {LEAST_ROWS} are "
+            "needed. Collect more of them."
+        )
+    task, y = _target(frame[settings.target], settings, notes)
+    X = frame.drop(columns=settings.target)
+    if settings.missing == "refuse":
+        _refuse_missing(X)
+    train, test, y_train, y_test = _parts(X, y, task, settings, notes)
+    encoder, found = learn_columns(train, settings.categories, settings.keep)
+    return Split(task, train, test, y_train, y_test, encoder, notes + found)
+
+
+def _target(column: pd.Series, settings: Settings, notes: list[str]) -> tuple[str, Array]:
+    task, name = settings.task, settings.target
+    numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    distinct = column.nunique()
+    if distinct == 1:
+        raise TableError(
+            f"target {name!r} has the same value in all rows. There is nothing to fit."
+        )
+    if task == "auto":
+        task = "regression" if numeric and distinct > 2 else "classification"
+        if numeric and 2 < distinct <= 10:
+            notes.append(
+                f"target {name!r} has {distinct} distinct numbers and is predicted as a number; "
+                "use --task classification if they are classes."
+            )
+    if task == "regression" and not numeric:
+        raise TableError(
+            f"target {name!r} must hold numbers for a regression; got {column.iloc[0]!r}. Correct "
+            "the file, or use --task classification."
+        )
+    if task == "classification" and distinct > CLASSES:
+        what = "numbers" if numeric else "texts"
+        raise TableError(
+            f"target {name!r} has {distinct} different {what}, too many for classes (at most "
+            f"{CLASSES}). {'Use --task regression.' if numeric else 'Is it the right column?'}"
+        )
+    if task == "regression" and np.isinf(column.to_numpy(dtype=float)).any():
+        raise TableError(f"target {name!r} has infinite values. Correct the file.")
+    return task, target_values(column, task)
+
+
+def target_values(column: pd.Series, task: str) -> Array:
+    """Return a target as an estimator takes it: floats, or classes by name."""
+    if task == "regression":
+        return column.to_numpy(dtype=float)
+    return as_words(column).to_numpy(dtype=str)
+
+
+def _refuse_missing(X: pd.DataFrame) -> None:
+    counts = X.isna().sum()
+    gaps = [f"{name!r} ({count})" for name, count in counts[counts > 0].items()]
+    if gaps:
+        raise TableError(
+            f"{plural(len(gaps), 'column')} with missing values: {', '.join(gaps[:10])}"
+            f"{', ...' if len(gaps) > 10 else ''}. Fill them in, drop the columns, or use "
+            "--missing impute."
+        )
+
+
+def _parts(
+    X: pd.DataFrame, y: Array, task: str, settings: Settings, notes: list[str]
+) -> tuple[pd.DataFrame, pd.DataFrame, Array, Array]:
+    classes = task == "classification"
+    if classes:
+        labels, counts = np.unique(y, return_counts=True)
+        rare = [str(label) for label, count in zip(labels, counts, strict=True) if count < 10]
+        if rare:
+            raise TableError(
+                f"target {settings.target!r} has {plural(len(rare), 'class')} of fewer than ten "
+                f"rows: {', '.join(map(repr, rare[:8]))}. Merge or remove them; if they are "
+                "numbers, use --task regression."
+            )
+    if settings.test == 0:
+        train, test, y_train, y_test = X, X.iloc[:0], y, y[:0]
+    else:
+        train, test, y_train, y_test = train_test_split(
+            X,
+            y,
+            test_size=settings.test,
+            random_state=settings.seed,
+            stratify=y if classes else None,
+        )
+    most = settings.max_rows
+    if most is not None and len(train) > most:
+        notes.append(
+            f"trained on {most:,} of {len(train):,} rows, drawn at random; use --max-rows for more."
+        )
+        train, _, y_train, _ = train_test_split(
+            train,
+            y_train,
+            train_size=most,
+            random_state=settings.seed,
+            stratify=y_train if classes else None,
+        )
+    return train, test, y_train, y_test
+
+
+def fit_table(split: Split, settings: Settings, verbose: int = 0) -> TableModel:
+    """Fit a model to the training rows and score it on the others, next to plain models.
+
+    Ctrl-C keeps the best model so far and notes it, once there is one.
+    """
+    rows = split.encoder.encode(split.train)
+    kind = MKLRegressorCV if split.task == "regression" else MKLClassifierCV
+    estimator = kind(
+        kernels=_kernels(split.encoder, settings.kernels),
+        degree=settings.degree,
+        random_state=settings.seed,
+        verbose=verbose,
+    )
+    began = perf_counter()
+    notes = list(split.notes)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(rows, split.y_train)
+    for warning in caught:
+        if issubclass(warning.category, InterruptedWarning | ConvergenceWarning):
+            notes.append(str(warning.message))
+    seconds = perf_counter() - began
+    summary = {
+        "target": settings.target,
+        "task": split.task,
+        "rows_train": len(split.train),
+        "rows_test": len(split.test),
+        "columns": split.encoder.names,
+        "metric": "R^2" if split.task == "regression" else "accuracy",
+        "evaluated_on": "held-out rows",
+        "scores": _scores(estimator, split),
+        "seconds": round(seconds, 2),
+        "seed": settings.seed,
+        "interrupted": any(issubclass(w.category, InterruptedWarning) for w in caught),
+        "notes": notes,
+    }
+    return TableModel(split.encoder, estimator, summary)
+
+
+def _kernels(encoder: Encoder, kind: str) -> Any:
+    plain = kind == "linear" and not encoder.levels
+    return "linear" if plain else encoder.kernels(kind)
+
+
+def _scores(estimator: BaseMKL, split: Split) -> dict[str, float]:
+    """Return scores on the held-out rows: ours, a linear model's, a constant's."""
+    if not len(split.test):
+        return {}
+    train, test = (_indicators(split.encoder, rows) for rows in (split.train, split.test))
+    if split.task == "regression":
+        linear: Any = RidgeCV(np.logspace(-3, 5, 17))
+        constant: Any = DummyRegressor()
+        name = "mean"
+    else:
+        linear = LogisticRegressionCV(
+            Cs=np.logspace(-3, 2, 6), cv=3, l1_ratios=(0,), use_legacy_attributes=False
+        )
+        constant, name = DummyClassifier(), "most frequent class"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about iterations, and parameters renamed between versions
+        linear = make_pipeline(StandardScaler(), linear).fit(train, split.y_train)
+    constant.fit(train, split.y_train)
+    return {
+        "this model": float(estimator.score(split.encoder.encode(split.test), split.y_test)),
+        "linear model": float(linear.score(test, split.y_test)),
+        name: float(constant.score(test, split.y_test)),
+    }
+
+
+def _indicators(encoder: Encoder, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return an encoded table with an indicator for each level of each category."""
+    encoded = encoder.encode(frame)
+    parts = {}
+    for name in encoded:
+        values = encoded[name]
+        if name in encoder.levels:
+            for code, level in enumerate(encoder.levels[name]):
+                parts[f"{name} = {level}"] = (values == code).astype(float)
+        else:
+            parts[str(name)] = values
+    return pd.DataFrame(parts, index=frame.index)

@@ -1,0 +1,76 @@
+"""A model that takes tables as they are read from files."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..estimators.base import BaseMKL
+from ..store import save
+from .columns import Encoder
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """A fitted estimator with the encoding of its table and what is known of its training.
+
+    Attributes
+    ----------
+    encoder : Encoder
+        From tables to tables of numbers.
+    estimator : MKLRegressorCV or MKLClassifierCV
+        Fitted to encoded tables.
+    summary : dict
+        Plain facts: target, task, numbers of rows, scores and those of baselines, notes.
+    """
+
+    encoder: Encoder
+    estimator: BaseMKL
+    summary: dict[str, Any]
+
+    @property
+    def levels(self) -> dict[str, list[str]]:
+        """Labels of the numbers in encoded columns that hold categories."""
+        return self.encoder.levels
+
+    def encode(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the table of numbers that the estimator sees."""
+        return self.encoder.encode(frame)
+
+    def predict(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return a column with predictions, for classes also their probabilities."""
+        rows = self.encode(frame)
+        target = str(self.summary["target"])
+        out = pd.DataFrame({target: self.estimator.predict(rows)}, index=frame.index)
+        if hasattr(self.estimator, "predict_proba"):
+            chances = self.estimator.predict_proba(rows)
+            for number, label in enumerate(self.estimator.classes_.tolist()):
+                out[f"probability of {label}"] = chances[:, number]
+        return out
+
+    def explain(self, top: int | None = 20) -> pd.DataFrame:
+        """Return the most important terms as a table."""
+        return self.estimator.explain(top)
+
+    def contributions(
+        self, frame: pd.DataFrame, terms: Any = None, label: Any = None
+    ) -> pd.DataFrame:
+        """Return what each term contributes to each prediction (decision value for classes)."""
+        return self.estimator.contributions(self.encode(frame), terms, label)
+
+    def truth(self, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
+        """Return the target column of a table as the estimator takes it."""
+        from .fitting import target_values
+
+        return target_values(frame[self.summary["target"]], str(self.summary["task"]))
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the model to a file that :func:`manykernels.load` reads."""
+        from .. import __version__
+
+        return save(self, path, __version__)

@@ -1,0 +1,145 @@
+"""Files to tables: CSV, TSV, Parquet, Feather, also gzipped; or what is wrong with them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from .columns import TableError, plural
+
+TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None}
+BINARY = {".parquet", ".pq", ".feather", ".arrow"}
+
+
+def read(
+    path: Path, na: Sequence[str] = (), encoding: str = "utf-8", separator: str | None = None
+) -> pd.DataFrame:
+    """Read a table with a header row.
+
+    Parameters
+    ----------
+    path : Path
+        A file whose name ends in .csv, .tsv, .parquet or .feather, and possibly .gz.
+    na : sequence of str
+        Values that mean missing, besides the usual ones (empty, NA, NaN, null, ...).
+    encoding : str
+        Encoding of a text file.
+    separator : str, optional
+        Separator of a text file; by default from its name or its header row.
+
+    Returns
+    -------
+    DataFrame
+        With distinct column names.
+
+    Raises
+    ------
+    TableError
+        If the file is no such table.
+    """
+    if not path.exists():
+        raise TableError(f"{path} does not exist. Check the name and the folder.")
+    if path.is_dir():
+        raise TableError(f"{path} is a folder. Give a file.")
+    if path.stat().st_size == 0:
+        raise TableError(f"{path} is empty. Export it again, with a header row.")
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    zipped = suffixes[-1:] == [".gz"]
+    kind = "".join(suffixes[:-1][-1:] if zipped else suffixes[-1:])
+    if kind in BINARY:
+        frame = _binary(path, kind, zipped)
+    elif kind in TEXT:
+        frame = _text(path, zipped, na, encoding, separator or TEXT[kind])
+    else:
+        raise TableError(
+            f"{path} must be a .csv, .tsv, .parquet or .feather file, possibly with .gz; got "
+            f"{kind or 'no ending'!r}. Rename it, or export it as CSV."
+        )
+    repeated = [str(name) for name, count in Counter(frame.columns).items() if count > 1]
+    if repeated:
+        raise TableError(_repeated(path, repeated))
+    return frame.rename(columns=str)
+
+
+def _text(
+    path: Path, zipped: bool, na: Sequence[str], encoding: str, separator: str | None
+) -> pd.DataFrame:
+    try:
+        with (
+            gzip.open(path, "rt", encoding=encoding)
+            if zipped
+            else path.open(encoding=encoding) as file
+        ):
+            head = file.readline().lstrip("\ufeff")
+            separator = separator or _guess(head)
+            names = next(csv.reader([head], delimiter=separator), [])
+        repeated = [name for name, count in Counter(names).items() if count > 1 and name]
+        if repeated:
+            raise TableError(_repeated(path, repeated))
+        if not any(name.strip() for name in names):
+            raise TableError(f"{path} has no header row: its first line is empty. Add names.")
+        return pd.read_csv(
+            path,
+            sep=separator,
+            encoding="utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding,
+            na_values=list(na),
+            low_memory=False,
+            skipinitialspace=True,
+            compression="gzip" if zipped else None,
+        )
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise TableError(
+            f"{path} is not {encoding} text: it has the byte 0x{byte:02x}. Save it as UTF-8, or "
+            "say what it is, for instance --encoding latin-1 (or cp1252, as Excel writes)."
+        ) from None
+    except LookupError:
+        raise TableError(f"--encoding {encoding!r} is unknown. Use utf-8 or latin-1.") from None
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error) as error:
+        reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
+        raise TableError(
+            f"{path} is no regular table: {reason}. All rows must have as many values as the "
+            "header has names; quote values that contain the separator."
+        ) from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise TableError(f"{path} cannot be read: {error}. Copy or export it again.") from None
+
+
+def _binary(path: Path, kind: str, zipped: bool) -> pd.DataFrame:
+    try:
+        import pyarrow  # noqa: F401
+    except ModuleNotFoundError:
+        raise TableError(
+            f"{path} needs pyarrow to be read. Install it with: pip install pyarrow"
+        ) from None
+    reader = pd.read_parquet if kind in (".parquet", ".pq") else pd.read_feather
+    try:
+        if not zipped:
+            return reader(path)
+        with gzip.open(path) as file:
+            from io import BytesIO
+
+            return reader(BytesIO(file.read()))
+    except Exception as error:  # pyarrow has many of its own
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise TableError(
+            f"{path} cannot be read as {kind}: {reason}. Copy or export it again."
+        ) from None
+
+
+def _guess(head: str) -> str:
+    """Return the separator that occurs most often in a header row."""
+    return max(",\t;|", key=head.count)
+
+
+def _repeated(path: Path, names: Sequence[str]) -> str:
+    return (
+        f"{path} has {plural(len(names), 'column name')} more than once: "
+        f"{', '.join(map(repr, names))}. Give each column a name of its own."
+    )

@@ -1,0 +1,133 @@
+"""Progress while a fit runs."""
+
+import io
+import re
+import sys
+
+import numpy as np
+import pytest
+
+from manykernels import MKLClassifierCV, MKLRegressor, MKLRegressorCV
+from manykernels.estimators import progress
+from manykernels.estimators.progress import Lines, Progress, Watch, current, watching
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 5))
+y = X[:, 0] * X[:, 2] + 0.1 * rng.normal(size=60)
+
+
+def test_silence(capsys):
+    MKLRegressor(verbose=0, degree=2).fit(X, y)
+    MKLRegressorCV(degree=1, n_alphas=3, cv=2).fit(X, y)
+    said = capsys.readouterr()
+    assert said.out == said.err == ""
+
+
+def test_a_line_for_each_iteration(capsys):
+    model = MKLRegressor(verbose=2, degree=2).fit(X, y)
+    said = capsys.readouterr()
+    lines = said.err.splitlines()
+    assert said.out == ""
+    assert "one full pass" in lines[0]
+    assert len(lines) == 1 + model.n_iter_ + 1
+    pattern = r"round \d+, best \d+ of 21 kernels, objective [\d.]+, gap [\d.e-]+ \(exact\), [\d.]+ s"
+    assert all(re.match(pattern, line) for line in lines[1:])
+
+
+def test_cross_validation_says_where_it_is(capsys):
+    MKLRegressorCV(degree=[1, 2], n_alphas=3, cv=2, verbose=2).fit(X, y)
+    lines = [line for line in capsys.readouterr().err.splitlines() if ": " in line]
+    for words in (
+        "degree 1, fold 1 of 2: model 1 of at most 3",
+        "degree 2, fold 1 of 2: model 2 of at most 3",
+        "degree 2, fold 2 of 2",
+        "all rows: round",
+    ):
+        assert any(words in line for line in lines), words
+    MKLClassifierCV(degree=1, n_alphas=2, cv=2, verbose=2).fit(X, y > 0)
+    assert "fold 2 of 2" in capsys.readouterr().err
+
+
+def test_lines_come_every_two_seconds(capsys):
+    lines = Lines(always=False)
+    for seconds in (0.5, 1.9, 2.1, 3.0, 4.0, 4.2):
+        lines.show("work", 0.5, seconds, seconds)
+    assert capsys.readouterr().err.splitlines() == [
+        "work, 2.1 s, about 2 s left",
+        "work, 4.2 s, about 4 s left",
+    ]
+
+
+class Recorder:
+    def __init__(self):
+        self.shown = []
+
+    def show(self, text, share, seconds, left):
+        self.shown.append((text, share, left))
+
+
+def test_shares_and_time_left(monkeypatch):
+    clock = iter([0.0, 10.0, 10.0, 30.0])
+    monkeypatch.setattr(progress, "perf_counter", lambda: next(clock))
+    recorder = Recorder()
+    watch = Watch(recorder)
+    watch.stage("second half", 0.5, 1.0)
+    watch.report("begins", 0.0)
+    watch.report("ends", 0.5)
+    assert recorder.shown[1] == ("second half: begins", 0.5, 10.0)
+    assert recorder.shown[2] == ("second half: ends", 0.75, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("gaps", "share"),
+    [([1.0, 0.1], 0.5), ([1.0, 0.01], 1.0), ([1.0, 2.0], 0.2), ([np.inf, 0.5], 0.2)],
+)
+def test_the_gap_or_the_iterations_tell_how_much_is_done(gaps, share):
+    told = Progress(None, 10, 0.01, 10, None)
+    for gap in gaps:
+        last = told._share(2, 1.0, gap)
+    assert last == pytest.approx(share)
+
+
+def test_shares_of_a_fit_rise(monkeypatch):
+    recorder = Recorder()
+    monkeypatch.setattr(progress, "Lines", lambda always: recorder)
+    MKLRegressorCV(degree=[1, 2], n_alphas=4, cv=2, verbose=1).fit(X, y)
+    shares = [share for _, share, _ in recorder.shown]
+    starts = [share for text, share, _ in recorder.shown if "model 1 of" in text or "all" in text]
+    assert 0 == shares[0] <= max(shares) <= 1
+    assert np.all(np.diff(starts) >= -1e-12)
+    assert recorder.shown[-1][1] > 0.85
+
+
+def test_one_watch_at_a_time():
+    assert current() is None
+    with watching(2) as outer, watching(2) as inner:
+        assert inner is outer is current()
+    assert current() is None
+    with watching(0) as none:
+        assert none is None
+
+
+def test_a_bar_on_a_terminal(monkeypatch):
+    pytest.importorskip("rich")
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "150")
+    MKLRegressorCV(degree=2, n_alphas=4, cv=2, verbose=1).fit(X, y)
+    text = terminal.getvalue()
+    assert "\x1b[" in text  # drawn in place
+    assert "0:00:0" in text
+    monkeypatch.undo()
+    assert current() is None
+
+
+def test_without_rich_there_are_lines(monkeypatch):
+    monkeypatch.setattr(progress, "find_spec", lambda name: None)
+    assert not progress._has_screen()
