@@ -18,7 +18,7 @@ LEAST_ROWS = 2048
 """Fewest rows of a block: each kernel of a block costs some calls, however short they are."""
 
 TALL_BYTES = 16 * 2**20
-"""Columns that take more bytes are not held whole."""
+"""Columns that take more bytes are not held whole, unless more are allowed for."""
 
 
 class TallColumns:
@@ -30,11 +30,15 @@ class TallColumns:
         Takes a slice of rows and returns their part of the columns.
     rows, width : int
         Number of rows and columns.
+    most : int
+        Bytes that may be held.
     """
 
-    def __init__(self, make: Callable[[slice], Array], rows: int, width: int) -> None:
-        self.rows, self.width = rows, width
-        self.small = 8 * rows * width <= TALL_BYTES
+    def __init__(
+        self, make: Callable[[slice], Array], rows: int, width: int, most: int = TALL_BYTES
+    ) -> None:
+        self.rows, self.width, self.most = rows, width, most
+        self.small = 8 * rows * width <= most
         self.make = make
         if self.small:
             whole = make(slice(0, rows))
@@ -94,15 +98,19 @@ class TallColumns:
         """Return the same columns, made in another way unless they are held whole."""
         if self.small:
             return self
-        out = TallColumns(make, self.rows, self.width)
+        out = TallColumns(make, self.rows, self.width, self.most)
         if self._curvature is not None:
             out._remember(self._curvature, self._centre, self._products)
         return out
 
     def keep(self, chosen: Array) -> TallColumns:
         """Return some of the columns, with what is known of their products."""
+        if chosen.all():
+            return self
         old = self.make
-        out = TallColumns(lambda rows: old(rows)[:, chosen], self.rows, int(chosen.sum()))
+        out = TallColumns(
+            lambda rows: old(rows)[:, chosen], self.rows, int(chosen.sum()), self.most
+        )
         if self._curvature is not None:
             part = np.ix_(chosen, chosen)
             out._remember(self._curvature, self._centre[chosen], self._products[part])
@@ -112,7 +120,10 @@ class TallColumns:
         """Return these columns and others; of known products only the new ones are made."""
         old, new = self.make, other.make
         both = TallColumns(
-            lambda rows: np.hstack([old(rows), new(rows)]), self.rows, self.width + other.width
+            lambda rows: np.hstack([old(rows), new(rows)]),
+            self.rows,
+            self.width + other.width,
+            max(self.most, other.most),
         )
         curvature = self._curvature
         if curvature is not None and other.width:

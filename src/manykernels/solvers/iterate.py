@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import Array, Index
 from ..bases import FeatureBlocks
 from ..dual import FeatureSystem, GramSystem, System, TallColumns
+from ..dual.tall import TALL_BYTES
 from ..families import KernelFamily
 from ..potentials import Potential, PowerNorm, power_norm
 
@@ -18,6 +19,9 @@ FOLD = 1e-4
 Long before it underflows: with a factor of 0 the projection would be switched off silently, and
 the average loses as many digits as the factor has lost powers of ten.
 """
+
+BLOCK_BYTES = 2**30
+"""Features of kernels of several features that take no more bytes are held: making them is dear."""
 
 
 class Iterate:
@@ -217,4 +221,5 @@ def tall_columns(family: KernelFamily, indices: Sequence[Index]) -> tuple[TallCo
     def make(rows: slice) -> Array:
         return family.on(bases.take(rows)).features(indices)[0]
 
-    return TallColumns(make, family.rows, len(owners)), owners
+    most = TALL_BYTES if bases.single else BLOCK_BYTES
+    return TallColumns(make, family.rows, len(owners), most), owners
