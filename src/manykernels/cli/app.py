@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from . import table_commands
+from .problems import problems
 
 app = typer.Typer(
     name="manykernels",
-    help="Learn predictors together with combinations of very many kernels.",
+    help="Predict a column of a table, and learn which variables act together.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -23,10 +25,48 @@ app = typer.Typer(
 def root(
     version: Annotated[bool, typer.Option("--version", help="Write the version and exit.")] = False,
 ) -> None:
-    """Learn predictors together with combinations of very many kernels."""
+    """Predict a column of a table, and learn which variables act together.
+
+    Start with: manykernels demo, then: manykernels fit TABLE --target COLUMN
+    """
     if version:
         typer.echo(__version__)
         raise typer.Exit
+
+
+app.command()(table_commands.fit)
+app.command()(table_commands.predict)
+app.command()(table_commands.explain)
+app.command()(table_commands.report)
+
+
+@app.command()
+def demo(
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write table, model and report to.")
+    ] = None,
+) -> None:
+    """Fit a table whose truth is known: 400 flats, their rents and what these depend on."""
+    with problems():
+        from .demo import run
+
+        run(out)
+
+
+@app.command()
+def bench(
+    columns: Annotated[int, typer.Option(min=5, max=150, help="Number of columns.")] = 60,
+    seed: Annotated[int, typer.Option(help="Of the random polynomial.")] = 0,
+) -> None:
+    """Time this machine: find ten terms among all products of up to three columns.
+
+    Compares greedy selection, which never lists the products, with orthogonal matching pursuit
+    over all of them written out.
+    """
+    with problems():
+        from .bench import run
+
+        run(columns, seed)
 
 
 class Experiment(StrEnum):
@@ -75,11 +115,6 @@ def reproduce(
     """
     from ..experiments.reproduce import reproduce as work
 
-    try:
+    with problems():
         page = work(experiment.value, out, runs, seconds, quick, data_dir)
-    except (OSError, ModuleNotFoundError) as error:
-        typer.secho(str(error), fg="red", err=True)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-    typer.echo(f"Wrote {page} with its table and figure.")
+        typer.echo(f"Wrote {page} with its table and figure.")

@@ -23,6 +23,7 @@ from ..predictor import Predictor, make_predictor
 from ..randomness import generator
 from ..solvers import Greedy, Result
 from .base import BaseMKL, InterruptedWarning
+from .machine import threads_for
 from .path import Evaluator, Limits, growing, path, refit, strengths
 from .progress import CHOOSING, Progress, current, watching
 
@@ -149,7 +150,7 @@ class BaseCV(BaseMKL):
         return getattr(self, "alpha_", np.nan)
 
     def _fit(self, X: Array, y: Array, weights: Array, loss: Loss, centre: float = 0.0) -> None:
-        with watching(self.verbose) as watch:
+        with watching(self.verbose) as watch, threads_for(X.shape[0]):
             self._select(X, y, weights, loss)
             if watch is not None:
                 watch.stage("all rows", CHOOSING, 1.0)
@@ -362,20 +363,22 @@ def _score_fold(
     greedy = machine._greedy() is not None
     rng = np.random.default_rng(seed)
     scores: list[Array] = []
-    for degree, problem, bases in machine._prepared(inside, targets, weights[train], loss):
-        new = machine._kernels.on(machine._scaled(outside), outside)
-        for candidate in (one for one in candidates if one.degree == degree):
-            family = machine._products(bases, degree, candidate.p)
-            evaluate = Evaluator(family, new, problem.weights)
-            own: list[float] = []
-            _begin(place, len(scores), candidates)
-            for result in machine._paths(candidate, problem, family, rng):
-                own.append(-float(np.sum(held[:, None] * loss.value(truth, evaluate(result)))))
-                if result.interrupted:
-                    return [*scores, np.array(own)], True
-                if _ended(own, result, greedy):
-                    break
-            scores.append(np.array(own))
+    # In a process of its own; here, the whole fit has its limit already.
+    with threads_for(len(train)):
+        for degree, problem, bases in machine._prepared(inside, targets, weights[train], loss):
+            new = machine._kernels.on(machine._scaled(outside), outside)
+            for candidate in (one for one in candidates if one.degree == degree):
+                family = machine._products(bases, degree, candidate.p)
+                evaluate = Evaluator(family, new, problem.weights)
+                own: list[float] = []
+                _begin(place, len(scores), candidates)
+                for result in machine._paths(candidate, problem, family, rng):
+                    own.append(-float(np.sum(held[:, None] * loss.value(truth, evaluate(result)))))
+                    if result.interrupted:
+                        return [*scores, np.array(own)], True
+                    if _ended(own, result, greedy):
+                        break
+                scores.append(np.array(own))
     return scores, False
 
 

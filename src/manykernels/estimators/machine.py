@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
@@ -22,6 +22,12 @@ from ..objective import Problem
 
 ONE_THREAD_ROWS = 2_000
 """Up to so many rows a fit runs on one BLAS thread."""
+
+
+def threads_for(rows: int) -> AbstractContextManager[Any]:
+    """Limit BLAS to one thread where the matrix products of a fit are too small for more."""
+    few = rows <= ONE_THREAD_ROWS
+    return threadpool_limits(1, user_api="blas") if few else nullcontext()
 
 
 class Learnt(Protocol):
@@ -91,9 +97,7 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """Fit to validated X, targets of shape (n, c), less ``centre``, and sample weights."""
         used = np.flatnonzero(weights > 0)
         problem, bases = self._prepare(X, y, weights, loss, self._final_degree())
-        # Several threads make the many small matrix products of a fit slower, not faster.
-        few = problem.y.shape[0] <= ONE_THREAD_ROWS
-        with threadpool_limits(1, user_api="blas") if few else nullcontext():
+        with threads_for(len(used)):
             learnt, alpha = self._learn(problem, bases)
         self._predictor = replace(learnt, intercept=learnt.intercept + centre)
         dual = np.zeros((X.shape[0], alpha.shape[1]))

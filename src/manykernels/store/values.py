@@ -182,7 +182,7 @@ class Decoder:
     def _object(self, content: Any) -> Any:
         name, state = content
         kind = class_of(name)
-        made = kind.__new__(kind)
+        made: Any = object.__new__(kind)
         vars(made).update({key: self.decode(part) for key, part in state.items()})
         return made
 

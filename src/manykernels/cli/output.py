@@ -1,0 +1,192 @@
+"""What the commands say: to people in words and tables, to programs in JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console as Screen
+from rich.table import Table
+
+from ..arrays import approximately
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..tables import Settings, Split, TableModel
+
+
+class Console:
+    """Words and tables to stdout; with JSON nothing but JSON there.
+
+    Parameters
+    ----------
+    as_json : bool
+        Whether to write JSON.
+    """
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+        self.screen = Screen(highlight=False, soft_wrap=True)
+
+    def say(self, text: str) -> None:
+        """Write a line for people."""
+        if not self.as_json:
+            self.screen.print(text, markup=False)
+
+    def table(self, rows: list[dict[str, str]], right: tuple[str, ...]) -> None:
+        """Write a table for people."""
+        if self.as_json or not rows:
+            return
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
+        for name in rows[0]:
+            table.add_column(name, justify="right" if name in right else "left", no_wrap=True)
+        for row in rows:
+            table.add_row(*(value.replace("[", "\\[") for value in row.values()))
+        self.screen.print(table)
+
+    def data(self, content: Any) -> None:
+        """Write JSON for programs."""
+        if self.as_json:
+            self.screen.file.write(json.dumps(content, default=float) + "\n")
+
+
+def show_split(
+    console: Console, path: Path, frame: pd.DataFrame, split: Split, settings: Settings
+) -> None:
+    """Say what was found in a table before the work begins."""
+    from ..tables import Category, Moment, Number
+
+    kinds = [type(column) for column in split.encoder.columns]
+    used = ", ".join(
+        f"{kinds.count(kind)} of {words}"
+        for kind, words in ((Number, "numbers"), (Category, "categories"), (Moment, "dates"))
+        if kind in kinds
+    )
+    console.say(f"{path.name}: {len(frame):,} rows, {frame.shape[1]} columns; used: {used}")
+    console.say(
+        f"{split.task} of {settings.target!r}; {len(split.train):,} rows to train on, "
+        f"{len(split.test):,} held out"
+    )
+    for note in split.notes:
+        console.say(f"note: {note}")
+
+
+def show_fit(console: Console, model: TableModel, top: int, written: dict[str, str]) -> None:
+    """Say how good a model is and what it consists of."""
+    summary, estimator = model.summary, model.estimator
+    table = model.explain(None)
+    for note in summary["notes"]:
+        if "nterrupted" in note or note.startswith("Stopped"):
+            console.say(f"note: {note}")
+    if summary["scores"]:
+        console.say(f"\n{summary['metric']} on {summary['rows_test']:,} held-out rows")
+        rows = [
+            {"model": name, summary["metric"]: f"{score:.3f}"}
+            for name, score in summary["scores"].items()
+        ]
+        console.table(rows, (summary["metric"],))
+    console.say(
+        f"best {len(estimator.terms_)} of {approximately(estimator.n_kernels_):.3g} kernels, in "
+        f"{len(table)} terms; {summary['seconds']:.1f} s"
+    )
+    console.say(certificate(estimator))
+    _terms(console, table, top)
+    for kind, path in written.items():
+        console.say(f"{kind} written to {path}")
+    console.data({**facts(model), **written, "terms": _records(table.head(top))})
+
+
+def show_terms(console: Console, model: TableModel, top: int) -> None:
+    """List the terms of a model."""
+    table = model.explain(None)
+    summary = model.summary
+    console.say(
+        f"{summary['task']} of {summary['target']!r}, trained on {summary['rows_train']:,} rows of "
+        f"{summary.get('file', 'a table')}"
+    )
+    console.say(certificate(model.estimator))
+    _terms(console, table, top)
+    console.data({**facts(model), "terms": _records(table.head(top))})
+
+
+def show_row(
+    console: Console, model: TableModel, row: pd.DataFrame, label: str | None, top: int
+) -> None:
+    """Say what each term adds to the prediction of one row."""
+    prediction = model.predict(row)
+    parts = model.contributions(row, label=label).iloc[0]
+    total = float(parts.sum())
+    order = parts.drop("intercept").abs().sort_values(ascending=False).index
+    kept = [name for name in order if parts[name] != 0][:top]
+    rest = float(parts.drop("intercept").drop(kept).sum())
+    rows = [{"term": "intercept", "contribution": f"{parts['intercept']:+.4g}"}]
+    rows += [{"term": name, "contribution": f"{parts[name]:+.4g}"} for name in kept]
+    if len(order) > len(kept):
+        others = len(order) - len(kept)
+        rows.append({"term": f"{others} others", "contribution": f"{rest:+.4g}"})
+    classes = model.summary["task"] == "classification"
+    what = "decision value" if classes else "prediction"
+    rows.append({"term": what, "contribution": f"{total:.4g}"})
+    first = prediction.iloc[0]
+    console.say(f"{model.summary['target']}: {first.iloc[0]}")
+    for name, value in first.iloc[1:].items():
+        console.say(f"{name}: {value:.3f}")
+    console.table(rows, ("contribution",))
+    console.data(
+        {
+            "prediction": first.to_dict(),
+            what.replace(" ", "_"): total,
+            "contributions": {name: float(parts[name]) for name in ["intercept", *order]},
+        }
+    )
+
+
+def certificate(estimator: Any) -> str:
+    """Return what is known of a model's distance from the best one, in words."""
+    kind, gap = estimator.gap_kind_, estimator.gap_
+    count = f"{approximately(estimator.n_kernels_):.3g}"
+    if kind == "none":
+        return f"chosen one by one from {count} kernels: no certificate of optimality"
+    if kind == "estimate":
+        return (
+            f"estimate: another combination of the {count} kernels may lower the objective by "
+            + (f"{100 * gap:.2g} %")
+        )
+    sure = "with high probability " if kind == "bound" else ""
+    return (
+        f"{sure}no other combination of the {count} kernels lowers the objective by more than "
+        f"{100 * gap:.2g} %"
+    )
+
+
+def facts(model: TableModel) -> dict[str, Any]:
+    """Return what a program may want to know of a model."""
+    estimator = model.estimator
+    found = {
+        "n_kernels": estimator.n_kernels_,
+        "n_terms": len(model.explain(None)),
+        "gap": estimator.gap_,
+        "gap_kind": estimator.gap_kind_,
+        "objective": estimator.objective_,
+        "degree": estimator.degree_,
+    }
+    return {**model.summary, **found}
+
+
+def _terms(console: Console, table: pd.DataFrame, top: int) -> None:
+    rows = [
+        {"term": str(term), "variables": str(degree), "share of variance": f"{100 * share:.1f} %"}
+        for term, degree, share in zip(table["term"], table["degree"], table["share"], strict=True)
+    ]
+    console.table(rows[:top], ("variables", "share of variance"))
+    if len(rows) > top:
+        left = 100 * float(table["share"].iloc[top:].sum())
+        console.say(f"{len(rows) - top} more terms, {left:.1f} % together")
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(table.to_json(orient="records"))
+    return found

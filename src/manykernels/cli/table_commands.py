@@ -1,0 +1,264 @@
+"""fit, predict, explain and report: from a file to an answer."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .output import Console, show_fit, show_row, show_split, show_terms
+from .problems import problems
+
+if TYPE_CHECKING:
+    from ..tables import TableModel
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by fit.")]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON to stdout, for programs.")]
+Na = Annotated[
+    list[str] | None, typer.Option(help="A value that means missing, such as '?'. Repeatable.")
+]
+Encoding = Annotated[str, typer.Option(help="Encoding of a text file, such as latin-1.")]
+Separator = Annotated[
+    str | None, typer.Option(help="Separator of a text file. By default from its header row.")
+]
+
+
+def fit(
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help=".csv, .tsv, .parquet or .feather, also .gz.")
+    ],
+    target: Annotated[str, typer.Option(help="Column to predict.")],
+    task: Annotated[
+        str, typer.Option(help="regression (a number), classification (a class), or auto.")
+    ] = "auto",
+    degree: Annotated[
+        str,
+        typer.Option(help="Most variables in one term; of several, as in 2,3, the best is taken."),
+    ] = "2",
+    kernels: Annotated[
+        str,
+        typer.Option(
+            help="Functions of a column: auto, spline, polynomial, nystroem, linear, categorical."
+        ),
+    ] = "auto",
+    test: Annotated[
+        float, typer.Option(help="Share of rows held out for the score; 0 for none.")
+    ] = 0.2,
+    seed: Annotated[int, typer.Option(help="Of the split and all else that is random.")] = 0,
+    model: Annotated[Path | None, typer.Option(help="File to write the model to.")] = None,
+    report: Annotated[Path | None, typer.Option(help="HTML file to write a report to.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Leave a column out. Repeatable.")] = None,
+    category: Annotated[
+        list[str] | None, typer.Option(help="Take a column as categories. Repeatable.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Keep a column that looks like an identifier. Repeatable."),
+    ] = None,
+    missing: Annotated[
+        str, typer.Option(help="impute: fill gaps and mark them. refuse: stop at any gap.")
+    ] = "impute",
+    na: Na = None,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    max_rows: Annotated[
+        int, typer.Option(min=20, help="Train on at most so many rows, drawn at random.")
+    ] = 100_000,
+    top: Annotated[int, typer.Option(min=1, help="How many terms to list.")] = 12,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Fit a model to a table; say how good it is and which variables act together.
+
+    Example: manykernels fit houses.csv --target price --model price.mk --report price.html
+
+    A fifth of the rows is held out: the score is theirs, next to that of a linear model and of
+    no model. Ctrl-C keeps the best model so far.
+    """
+    with problems():
+        from ..tables import Settings, fit_table, read, split_table
+
+        console = Console(as_json)
+        settings = Settings(
+            target=target,
+            task=_one_of("--task", task, "auto", "regression", "classification"),
+            degree=_degrees(degree),
+            kernels=_one_of(
+                "--kernels",
+                kernels,
+                *("auto", "spline", "polynomial", "nystroem", "linear", "categorical"),
+            ),
+            test=_share(test),
+            seed=seed,
+            drop=drop or (),
+            categories=category or (),
+            keep=keep or (),
+            missing=_one_of("--missing", missing, "impute", "refuse"),
+            max_rows=max_rows,
+        )
+        for path in (model, report):
+            _writable(path)
+        if report is not None:
+            from .. import report as reports  # before the work: it may lack matplotlib
+        frame = read(data, na or (), encoding, separator)
+        split = split_table(frame, settings)
+        show_split(console, data, frame, split, settings)
+        fitted = fit_table(split, settings, 0 if quiet else 1)
+        command = shlex.join(["manykernels", *sys.argv[1:]])
+        fitted = replace(fitted, summary={**fitted.summary, "file": data.name, "command": command})
+        written = {}
+        if model is not None:
+            written["model"] = str(fitted.save(model))
+        if report is not None:
+            rows = split.test if len(split.test) else split.train
+            truth = split.y_test if len(split.test) else split.y_train
+            written["report"] = str(reports.write(fitted, rows, truth, report))
+        show_fit(console, fitted, top, written)
+
+
+def predict(
+    model: Model,
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Table with the same columns.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="CSV file to write; by default stdout.")
+    ] = None,
+    na: Na = None,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    as_json: Json = False,
+) -> None:
+    """Predict the rows of a table: one line for each, classes with their probabilities."""
+    with problems():
+        from ..tables import read
+
+        _writable(out)
+        fitted = _load(model)
+        predictions = fitted.predict(read(data, na or (), encoding, separator))
+        if as_json:
+            text = json.dumps(json.loads(predictions.to_json(orient="records"))) + "\n"
+        else:
+            text = predictions.to_csv(index=False)
+        if out is None:
+            sys.stdout.write(text)
+        else:
+            out.write_text(text, encoding="utf-8")
+            typer.echo(f"Wrote {len(predictions):,} predictions to {out}.", err=True)
+
+
+def explain(
+    model: Model,
+    data: Annotated[
+        Path | None, typer.Argument(metavar="[DATA]", help="Table with the row to explain.")
+    ] = None,
+    row: Annotated[
+        int | None, typer.Option(min=1, help="Explain the prediction of this row of DATA, from 1.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Of more than two classes, the one to explain.")
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many terms to list.")] = 20,
+    na: Na = None,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    as_json: Json = False,
+) -> None:
+    """List the terms of a model, or what each adds to the prediction of one row."""
+    with problems():
+        from ..tables import TableError, read
+
+        console, fitted = Console(as_json), _load(model)
+        if row is None:
+            show_terms(console, fitted, top)
+            return
+        if data is None:
+            raise TableError(f"--row {row} needs the table that it is a row of. Add its name.")
+        frame = read(data, na or (), encoding, separator)
+        if row > len(frame):
+            raise TableError(f"--row {row} is beyond the table's {len(frame):,} rows.")
+        show_row(console, fitted, frame.iloc[[row - 1]], label, top)
+
+
+def report(
+    model: Model,
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Rows with the target.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path(
+        "report.html"
+    ),
+    na: Na = None,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+) -> None:
+    """Write a report on a model as one HTML file, with scores on the rows given."""
+    with problems():
+        from .. import report as reports
+        from ..tables import read
+        from ..tables.columns import missing_column
+
+        _writable(out)
+        fitted = _load(model)
+        frame = read(data, na or (), encoding, separator)
+        name = fitted.summary["target"]
+        if name not in frame.columns:
+            raise missing_column(name, frame, "the model's target")
+        frame = frame[frame[name].notna()]
+        summary = {
+            key: value
+            for key, value in fitted.summary.items()
+            if key not in ("scores", "evaluated_on", "rows_test")
+        }
+        summary |= {"evaluated_on": f"the {len(frame):,} rows of {data.name}"}
+        rows = frame.drop(columns=name)
+        path = reports.write(fitted, rows, fitted.truth(frame), out, summary=summary)
+        typer.echo(f"Wrote {path}.", err=True)
+
+
+def _load(path: Path) -> TableModel:
+    from ..store import load
+    from ..tables import TableError, TableModel
+
+    if not path.exists():
+        raise TableError(f"{path} does not exist. Write one with: manykernels fit ... --model FILE")
+    model: Any = load(path)
+    if not isinstance(model, TableModel):
+        raise TableError(
+            f"{path} holds an estimator saved from Python, which does not know the columns of "
+            "files. Use manykernels.load in Python, or fit a model with: manykernels fit"
+        )
+    return model
+
+
+def _one_of(option: str, value: str, *allowed: str) -> str:
+    if value not in allowed:
+        raise typer.BadParameter(f"{option} must be one of {', '.join(allowed)}; got {value!r}.")
+    return value
+
+
+def _degrees(text: str) -> list[int]:
+    try:
+        degrees = [int(part) for part in text.split(",")]
+    except ValueError:
+        degrees = []
+    if not degrees or not all(1 <= degree <= 9 for degree in degrees):
+        raise typer.BadParameter(
+            f"--degree must be numbers from 1 to 9, as 3 or 2,3; got {text!r}."
+        )
+    return degrees
+
+
+def _share(value: float) -> float:
+    if not 0 <= value <= 0.9:
+        raise typer.BadParameter(f"--test must be from 0 to 0.9; got {value:g}.")
+    return value
+
+
+def _writable(path: Path | None) -> None:
+    """Refuse a file that cannot be written before any work is done."""
+    from ..tables import TableError
+
+    if path is not None and not path.resolve().parent.is_dir():
+        raise TableError(f"{path} cannot be written: there is no folder {path.resolve().parent}.")
