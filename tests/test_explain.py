@@ -116,3 +116,21 @@ def test_what_is_not_listed_of_a_sum_has_a_column(monkeypatch):
     assert parts.columns[-1] == OTHERS
     assert np.abs(parts[OTHERS]).min() > 1e-3
     assert np.allclose(parts.sum(axis=1), model.predict(new), rtol=1e-10)
+
+
+def test_a_column_may_be_named_intercept():
+    named = X.rename(columns={"u": "intercept"})
+    model = MKLRegressor(degree=1, alpha=1e-3).fit(named, y)
+    parts = model.contributions(named)
+    assert parts.columns[0] == "(intercept)"
+    assert "intercept" in parts.columns
+    assert np.allclose(parts.sum(axis=1), model.predict(named))
+
+
+def test_products_with_a_matrix_are_no_functions_of_columns():
+    rows = np.column_stack([np.arange(len(X)), X["u"]])
+    gram = X.to_numpy() @ X.to_numpy().T
+    kernels = [Precomputed(gram, "all"), ("rbf", 1)]
+    model = MKLRegressor(kernels=kernels, degree=2, alpha=1e-3).fit(rows, y)
+    assert model._terms().columns("rbf(x1)") == [1]
+    assert model._terms().columns("all * rbf(x1)") == []

@@ -30,7 +30,9 @@ def test_a_line_for_each_iteration(capsys):
     assert said.out == ""
     assert "one full pass" in lines[0]
     assert len(lines) == 1 + model.n_iter_ + 1
-    pattern = r"round \d+, best \d+ of 21 kernels, objective [\d.]+, gap [\d.e-]+ \(exact\), [\d.]+ s"
+    pattern = (
+        r"round \d+, best \d+ of 21 kernels, objective [\d.]+, gap [\d.e-]+ \(exact\), [\d.]+ s"
+    )
     assert all(re.match(pattern, line) for line in lines[1:])
 
 

@@ -149,7 +149,7 @@ def test_functions_and_foreign_objects_are_refused(tmp_path):
     path = tmp_path / "m.mk"
     with pytest.raises(TypeError, match=r"kernels of the model is <function .*pickle the model"):
         MKLRegressor(kernels=product, degree=1).fit(X, y).save(path)
-    with pytest.raises(TypeError, match="loss of the model is .*, of class Mine"):
+    with pytest.raises(TypeError, match=r"loss of the model is .*, of class Mine"):
         MKLRegressor(loss=Mine(1.0), degree=1).fit(X, y).save(path)
     assert os.listdir(tmp_path) == []
 

@@ -53,9 +53,14 @@ class Terms:
         return list(self._kernels)
 
     def columns(self, name: str) -> list[int]:
-        """Return the columns of X that a term is a function of, ascending."""
-        indices = [self.predictor.indices[i] for i in self._known(name)]
-        return sorted({int(c) for index in indices for j in index for c in self.inputs[j]})
+        """Return the columns of X that a term is a function of, ascending.
+
+        None if one of its kernels is no function of columns, but given by a matrix.
+        """
+        inputs = [self.inputs[j] for i in self._known(name) for j in self.predictor.indices[i]]
+        if any(len(columns) == 0 for columns in inputs):
+            return []
+        return sorted({int(c) for columns in inputs for c in columns})
 
     def degree(self, name: str) -> int:
         """Return the number of variables of a term, powers counted if they have one kernel each."""
@@ -104,7 +109,8 @@ class Terms:
         parts = predictor.parts(bases, groups, len(listed), output)
         frame = pd.DataFrame(parts, columns=listed)
         if names is None:
-            frame.insert(0, "intercept", float(predictor.intercept[output]))
+            constant = "intercept" if "intercept" not in listed else "(intercept)"
+            frame.insert(0, constant, float(predictor.intercept[output]))
             if predictor.closed and len(predictor.indices) < predictor.family.distinct:
                 whole = predictor.decision(bases)[:, output]
                 frame[OTHERS] = whole - frame.sum(axis=1).to_numpy()

@@ -138,7 +138,7 @@ def show_row(
     console.data(
         {
             "prediction": first.to_dict(),
-            what.replace(" ", "_"): total,
+            "total": total,
             "contributions": {name: float(parts[name]) for name in ["intercept", *order]},
         }
     )
@@ -183,7 +183,7 @@ def _terms(console: Console, table: pd.DataFrame, top: int) -> None:
     ]
     console.table(rows[:top], ("variables", "share of variance"))
     if len(rows) > top:
-        left = 100 * float(table["share"].iloc[top:].sum())
+        left = round(100 * float(table["share"].iloc[top:].sum()), 1) + 0.0  # no minus zero
         console.say(f"{len(rows) - top} more terms, {left:.1f} % together")
 
 

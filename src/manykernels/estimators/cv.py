@@ -269,6 +269,9 @@ class BaseCV(BaseMKL):
         self.score_path_ = np.where(np.isinf(table), np.nan, table)
         self.best_score_ = float(mean[number, place])
         self.degree_, self.p_ = self._candidate.degree, self._candidate.p
+        for name in ("alphas_", "alpha_", "n_terms_"):  # of an earlier fit
+            if hasattr(self, name):
+                delattr(self, name)
         if self._greedy() is None:
             self.alphas_ = np.array([candidate.sizes for candidate in candidates])
             self.alpha_ = float(self._candidate.sizes[place])
@@ -310,7 +313,7 @@ def _in_order(results: Any) -> list[list[Array]]:
         interrupted = bool(scores) and interrupted
     if interrupted:
         warnings.warn(
-            f"Interrupted: the choice rests on {len(scores)} folds.",
+            f"Interrupted: the choice rests on {len(scores)} of the folds.",
             InterruptedWarning,
             stacklevel=6,
         )

@@ -134,7 +134,7 @@ class MKLRegressorCV(Regression, BaseCV):
 
     In every fold, columns are standardised, kernels weighed and terms selected anew. Models of a
     fold are fitted along a path from strong to weak penalties, each from the one before; a path
-    ends when six models in a row brought nothing.
+    ends when three models in a row (six for greedy selection) brought nothing.
 
     Parameters
     ----------

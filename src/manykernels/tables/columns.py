@@ -109,8 +109,7 @@ class Category:
         words = as_words(column)
         found = words.map(codes).fillna(unknown).to_numpy(dtype=float)
         missing = column.isna().to_numpy()
-        found[missing] = codes.get(MISSING, unknown)
-        return {self.name: found}
+        return {self.name: np.where(missing, codes.get(MISSING, unknown), found)}
 
 
 Column = Number | Moment | Category

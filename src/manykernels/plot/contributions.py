@@ -1,0 +1,189 @@
+"""Where one prediction comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from ..arrays import Array
+from ..explain import OTHERS
+from .evaluation import dense
+from .shares import check_family, column_names
+from .style import BLUE, GREY, LONGEST, RED, new_or_given, quantity, shorten, shorten_term, written
+from .variables import Levels, check_levels, name_of_value
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class ContributionsDisplay:
+    """What each term adds to one prediction, as a waterfall from the intercept down to it.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the parts.
+    values : array-like of shape (n_parts,)
+        What each adds.
+    intercept : float
+        Where they begin.
+    prediction : float
+        Where they end; for classes the decision value.
+    unit : str, default="prediction"
+        What the parts add up to.
+
+    Attributes
+    ----------
+    bars_ : matplotlib.container.BarContainer
+        A bar for each part.
+    ends_ : matplotlib.collections.PathCollection
+        Markers of intercept and prediction.
+    ax_ : matplotlib.axes.Axes
+        Axes.
+    figure_ : matplotlib.figure.Figure
+        Figure.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        values: Any,
+        intercept: float,
+        prediction: float,
+        unit: str = "prediction",
+    ) -> None:
+        self.names = list(names)
+        self.values: Array = np.asarray(values, dtype=float)
+        self.intercept = float(intercept)
+        self.prediction = float(prediction)
+        self.unit = unit
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        row: int = 0,
+        *,
+        top: int = 10,
+        label: Any = None,
+        levels: Levels | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw what the terms of a fitted estimator add to the prediction for one row.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            Of this library, with ``contributions``.
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        row : int, default=0
+            Number of the row in X.
+        top : int, default=10
+            How many terms: those that add or take most; the others are one bar.
+        label : object, optional
+            With more than two classes: the class whose decision value to explain.
+        levels : dict of sequence of str, optional
+            For columns that hold the codes 0, 1, .. of categories: their names.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        ContributionsDisplay
+            The display.
+        """
+        estimator = check_family(estimator)
+        columns = column_names(estimator)
+        levels = check_levels(levels, columns)
+        size = X.shape[0] if hasattr(X, "shape") else len(X)
+        if not isinstance(row, Integral) or not 0 <= row < size:
+            raise ValueError(f"row must be an integer from 0 to {size - 1}; got {row!r}.")
+        if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:
+            raise ValueError(f"top must be an integer >= 1; got {top!r}. Use top=10.")
+        rows = _safe_indexing(X, [int(row)])
+        parts = estimator.contributions(rows, label=label).iloc[0]
+        prediction = float(estimator._decision(rows)[0, estimator._output(label)])
+        intercept, parts = float(parts.iloc[0]), parts.iloc[1:]
+        order = np.argsort(-np.abs(parts.to_numpy()), kind="stable")
+        order = order[[parts.index[i] != OTHERS for i in order]]
+        chosen = parts.iloc[order[:top]]
+        terms = estimator._terms()
+        row_values = dense(estimator._validate(rows, reset=False))[0].tolist()
+        names = []
+        for name in chosen.index:
+            own = {columns[c]: row_values[c] for c in terms.columns(name)}
+            names.append(_name(name, own, levels))
+        heights = chosen.tolist()
+        left = len(order) - len(names)
+        if left or OTHERS in parts:
+            names.append(f"rest of {left} terms" if OTHERS not in parts else OTHERS)
+            heights.append(prediction - intercept - sum(heights))
+        unit = quantity(estimator, label)
+        return cls(names, heights, intercept, prediction, unit).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the waterfall.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        self
+            The display.
+        """
+        count = len(self.names)
+        width = 4.6 + 0.07 * max(map(len, self.names), default=0)
+        ax = new_or_given(ax, width, 1.2 + 0.28 * (count + 2))
+        self.ax_, self.figure_ = ax, ax.figure
+        levels = self.intercept + np.concatenate([[0.0], np.cumsum(self.values)])
+        heights = np.arange(1, count + 1)
+        colors = [BLUE if value >= 0 else RED for value in self.values]
+        self.bars_ = ax.barh(heights, self.values, left=levels[:-1], color=colors)
+        for height, level in enumerate(levels):
+            ax.plot([level, level], [height, height + 1], color=GREY, linewidth=0.8, zorder=0.5)
+        ends = [self.intercept, self.prediction]
+        self.ends_ = ax.scatter(ends, [0, count + 1], marker="D", color=GREY, zorder=3)
+        most = float(np.abs(self.values).max(initial=0.0))
+        texts = [f"{self.intercept:.4g}", *written(self.values, most, 3, "+")]
+        for height, text in enumerate([*texts, f"{self.prediction:.4g}"]):
+            sides = levels[max(height - 1, 0) : height + 1] if height <= count else levels[-1:]
+            ax.annotate(
+                text,
+                (float(np.max(sides)), height),
+                xytext=(6, 0),
+                textcoords="offset points",
+                va="center",
+            )
+        ax.set_yticks(range(count + 2), ["intercept", *self.names, self.unit.split(" of ")[0]])
+        ax.set_ylim(count + 1.6, -0.6)
+        low, high = float(levels.min()), float(levels.max())
+        wide = (high - low) or 1.0
+        ax.set_xlim(low - 0.05 * wide, high + 0.16 * wide)
+        ax.set_xlabel(self.unit)
+        ax.spines[["top", "right"]].set_visible(False)
+        return self
+
+
+def _name(term: str, values: dict[str, float], levels: Levels) -> str:
+    """Return the name of a term with the values of its variables, as in ``age = 28``."""
+    if not values:
+        return shorten_term(term)
+    longest = max(8, LONGEST // len(values))
+    texts = [name_of_value(value, levels.get(name), longest) for name, value in values.items()]
+    more = ["…"] * (len(values) > 3)
+    if term == " * ".join(values):
+        pairs = [
+            f"{shorten(name, longest)} = {text}" for name, text in zip(values, texts, strict=True)
+        ]
+        return ", ".join(pairs[:3] + more)
+    short = " * ".join(shorten(factor, longest) for factor in term.split(" * "))
+    return f"{short} ({', '.join(texts[:3] + more)})"

@@ -1,0 +1,64 @@
+"""Which terms can be drawn, and their functions at given values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..arrays import Array
+from ..estimators.base import FamilyMachine
+from .shares import column_names
+
+ROWS, CELLS = 1_000, 2_000_000
+"""Most rows, and most cells of these, whose contributions are computed at a time."""
+
+
+def drawable_columns(estimator: FamilyMachine, term: str) -> list[int]:
+    """Return the columns of a term, or say why its function cannot be drawn."""
+    terms = estimator._terms()
+    columns = terms.columns(term)
+    factors = {j for i in terms._known(term) for j in terms.predictor.indices[i]}
+    if not factors:
+        raise ValueError(f"term must have variables; got {term!r}, a constant. Choose another.")
+    if any(len(terms.inputs[j]) == 0 for j in factors):
+        raise ValueError(
+            f"term must be a function of columns of X; got {term!r}, with a kernel given by its "
+            "matrix, which says nothing of values between the rows. Use contributions() for rows."
+        )
+    if len(columns) > 3:
+        names = column_names(estimator)
+        seen = ", ".join(names[c] for c in columns[:6]) + (", .." if len(columns) > 6 else "")
+        raise ValueError(
+            f"term must have three variables at most to be drawn; got {term!r}, a function of "
+            f"{len(columns)} columns ({seen}). Use contributions(X, [term]) for its values on rows."
+        )
+    return columns
+
+
+def evaluate(
+    estimator: FamilyMachine, term: str, label: Any, values: Array, others: Array
+) -> Array:
+    """Return the function of a term at values of its columns, those of other columns fixed.
+
+    Some rows at a time: these have all columns, and some kernels a matrix with training rows.
+    """
+    columns = estimator._terms().columns(term)
+    step = max(1, min(ROWS, CELLS // len(others)))
+    parts = []
+    for start in range(0, len(values), step):
+        part = values[start : start + step]
+        rows: Any = np.tile(others, (len(part), 1))
+        rows[:, columns] = part
+        if hasattr(estimator, "feature_names_in_"):
+            import pandas as pd
+
+            rows = pd.DataFrame(rows, columns=estimator.feature_names_in_)
+        parts.append(estimator.contributions(rows, [term], label)[term].to_numpy())
+    return np.concatenate(parts)
+
+
+def dense(rows: Any) -> Array:
+    """Return rows that may be sparse as an array."""
+    return np.asarray(rows.toarray() if sparse.issparse(rows) else rows)

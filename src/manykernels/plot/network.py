@@ -1,0 +1,189 @@
+"""Variables and the terms that join them, as a network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from ..arrays import Array
+from .circle import around, in_columns
+from .shares import check_family, largest, term_shares
+from .style import BLUE, GREEN, GREY, ORANGE, new_or_given, say, shorten
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDEST, LARGEST = 9.0, 900.0
+"""Width in points of the edge of largest share, area in square points of the largest node."""
+
+BESIDE = 12
+"""Up to so many variables have their names beside their nodes, more in columns left and right."""
+
+
+class NetworkDisplay:
+    """Variables on a circle, joined by the terms they have in common.
+
+    Areas of nodes show the total share of variance of all terms that a variable is in; widths of
+    edges show the shares of pairs, opacities of polygons those of terms of three or more variables.
+    Interactions of a share below zero are dashed.
+
+    Parameters
+    ----------
+    variables : sequence of str
+        Names of variables, in their order on the circle.
+    totals : array-like of shape (n_variables,)
+        Total share of variance of the terms that each is in.
+    groups : sequence of tuple of int
+        Terms of two or more variables, by the variables' numbers.
+    shares : array-like of shape (n_groups,)
+        Their shares of the variance.
+
+    Attributes
+    ----------
+    nodes_ : matplotlib.collections.PathCollection
+        The nodes.
+    edges_, polygons_ : dict
+        The lines of pairs and the polygons of larger groups, by their variables' numbers.
+    ax_ : matplotlib.axes.Axes
+        Axes.
+    figure_ : matplotlib.figure.Figure
+        Figure.
+    """
+
+    def __init__(
+        self, variables: Sequence[str], totals: Any, groups: Sequence[tuple[int, ...]], shares: Any
+    ) -> None:
+        self.variables = list(variables)
+        self.totals: Array = np.asarray(totals, dtype=float)
+        self.groups = list(groups)
+        self.shares: Array = np.asarray(shares, dtype=float)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, top: int = 30, ax: Axes | None = None) -> Self:
+        """Draw the variables of the most important terms of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            Of this library, with ``explain``.
+        top : int, default=30
+            How many terms: those of largest absolute share.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        NetworkDisplay
+            The display.
+        """
+        everything = term_shares(check_family(estimator))
+        chosen = largest(everything, top)
+        totals = dict.fromkeys((name for term in chosen for name in term.variables), 0.0)
+        for term in everything:
+            for name in term.variables:
+                if name in totals:
+                    totals[name] += term.share
+        joint: dict[frozenset[str], float] = {}
+        for term in chosen:
+            if len(term.variables) > 1:
+                group = frozenset(term.variables)
+                joint[group] = joint.get(group, 0.0) + term.share
+        order = around(totals, joint)
+        numbers = {name: number for number, name in enumerate(order)}
+        groups = [tuple(sorted(numbers[name] for name in group)) for group in joint]
+        display = cls(order, [totals[name] for name in order], groups, list(joint.values()))
+        return display.plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the network.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        self
+            The display.
+        """
+        wide = len(self.variables) > BESIDE
+        ax = new_or_given(ax, 9.0 if wide else 6.4, 5.6 if wide else 5.2)
+        self.ax_, self.figure_ = ax, ax.figure
+        self.edges_, self.polygons_ = {}, {}
+        if not self.variables:
+            say(ax, "no variables: the model is a constant")
+            return self
+        from matplotlib.patches import Polygon
+
+        angles = np.pi / 2 - 2 * np.pi * np.arange(len(self.variables)) / len(self.variables)
+        places = np.column_stack([np.cos(angles), np.sin(angles)])
+        most = np.abs(self.shares).max(initial=0.0) or 1.0
+        for group, share in zip(self.groups, self.shares.tolist(), strict=True):
+            corners, part = places[list(group)], abs(share) / most
+            style = "-" if share >= 0 else "--"
+            if len(group) == 2:
+                width = max(WIDEST * part, 0.6)
+                (self.edges_[group],) = ax.plot(
+                    *corners.T, style, color=ORANGE, linewidth=width, alpha=0.75, zorder=2
+                )
+            else:
+                shape = Polygon(
+                    corners, facecolor=(GREEN, 0.08 + 0.4 * part), edgecolor=GREEN, linestyle=style
+                )
+                self.polygons_[group] = ax.add_patch(shape)
+        sizes = np.maximum(self.totals, 0.0) / (self.totals.max() if self.totals.max() > 0 else 1.0)
+        sizes = np.maximum(LARGEST * sizes, 12.0)
+        self.nodes_ = ax.scatter(places[:, 0], places[:, 1], s=sizes, color=BLUE, zorder=3)
+        self._add_names(ax, places, sizes)
+        self._add_legend(ax)
+        return self
+
+    def _add_names(self, ax: Axes, places: Array, sizes: Array) -> None:
+        if len(places) <= BESIDE:
+            # Points from the middle of a node to its name.
+            spots = places * (np.sqrt(sizes / np.pi) + 4)[:, None]
+            options: dict[str, Any] = {"textcoords": "offset points"}
+        else:
+            spots = in_columns(places)
+            options = {"arrowprops": {"arrowstyle": "-", "color": GREY, "linewidth": 0.6}}
+        for name, place, spot in zip(self.variables, places.tolist(), spots, strict=True):
+            x, y = place if len(places) <= BESIDE else (float(np.sign(spot[0])), 0.0)
+            side = "center" if abs(x) < 0.2 else "left" if x > 0 else "right"
+            height = "center" if abs(y) < 0.2 else "bottom" if y > 0 else "top"
+            ax.annotate(shorten(name), place, tuple(spot), ha=side, va=height, zorder=1, **options)
+        # Neither limits nor a square box: names need all of the width.
+        ax.update_datalim([(-1.15, -1.15), (1.15, 1.15)])
+        ax.margins(0)
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_axis_off()
+
+    def _add_legend(self, ax: Axes) -> None:
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
+        total = self.totals.max()
+        handles: list[Any] = [
+            Line2D(
+                [], [], color=BLUE, marker="o", linestyle="", label=f"variable, up to {total:.2g}"
+            )
+        ]
+        joined = list(zip(self.groups, self.shares.tolist(), strict=True))
+        pairs = [share for group, share in joined if len(group) == 2]
+        rest = [share for group, share in joined if len(group) > 2]
+        if pairs:
+            words = f"pair, up to {max(pairs, key=abs):.2g}"
+            handles.append(Line2D([], [], color=ORANGE, linewidth=3, label=words))
+        if rest:
+            words = f"three or more, up to {max(rest, key=abs):.2g}"
+            handles.append(Patch(facecolor=(GREEN, 0.3), edgecolor=GREEN, label=words))
+        ax.legend(
+            handles=handles,
+            title="share of variance",
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
+            ncols=3,
+            frameon=False,
+        )

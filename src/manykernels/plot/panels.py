@@ -1,0 +1,111 @@
+"""Drawings of functions of one or two variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays import Array
+from .style import BLUE, DIVERGING, GREY, PALETTE, RED, legend_beside, name_ticks, write_values
+from .variables import Variable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
+
+CURVES = 12
+"""Most curves in one drawing; those of more frequent categories are drawn."""
+
+WRITTEN = 60
+"""Up to so many cells have their value written in."""
+
+
+def draw_one(ax: Axes, variable: Variable, values: Array) -> None:
+    """Draw a function of one variable: a curve over a rug of the rows, or bars."""
+    if variable.names is None:
+        ax.plot(variable.points, values, color=BLUE, linewidth=2)
+        draw_rug(ax, variable)
+    else:
+        colors = [BLUE if value >= 0 else RED for value in values]
+        ax.bar(range(len(values)), values, width=0.7, color=colors)
+        ax.set_xlim(-0.8, len(values) - 0.2)
+        name_ticks(ax.xaxis, variable.names)
+    ax.axhline(0, color=GREY, linewidth=0.8, zorder=0.5)
+    ax.set_xlabel(variable.title)
+
+
+def draw_curves(
+    ax: Axes, number: Variable, category: Variable, values: Array, legend: bool = True
+) -> None:
+    """Draw a function of a number and a category: a curve for each category.
+
+    Values are of shape (n_numbers, n_categories).
+    """
+    import matplotlib as mpl
+
+    assert category.names is not None
+    shown = category
+    if len(category.points) > CURVES:
+        shown = category.keep(CURVES)
+        values = values[:, np.isin(category.points, shown.points)]
+    assert shown.names is not None
+    few = len(shown.points) <= len(PALETTE)
+    # More than a handful of colours are told apart by their order only.
+    shades = mpl.colormaps["viridis"](np.linspace(0.25, 0.88, len(shown.points)))
+    for k, name in enumerate(shown.names):
+        ax.plot(
+            number.points,
+            values[:, k],
+            color=PALETTE[k] if few else shades[k],
+            linestyle=["-", "--", "-.", ":"][k % 4],
+            label=f" {name}" if name.startswith("_") else name,
+        )
+    draw_rug(ax, number)
+    ax.axhline(0, color=GREY, linewidth=0.8, zorder=0.5)
+    ax.set_xlabel(number.title)
+    if legend:
+        legend_beside(ax, shown.title)
+
+
+def draw_cells(ax: Axes, first: Variable, second: Variable, values: Array, most: float) -> QuadMesh:
+    """Draw a function of two numbers or two categories as colours, from -most to most.
+
+    Values are of shape (n_first, n_second).
+    """
+    from matplotlib.colors import Normalize
+
+    norm = Normalize(-most, most)
+    mesh = ax.pcolormesh(
+        _edges(first), _edges(second), values.T, cmap=DIVERGING, norm=norm, rasterized=True
+    )
+    for axis, variable in ((ax.xaxis, first), (ax.yaxis, second)):
+        axis.set_label_text(variable.title)
+        if variable.names is not None:
+            name_ticks(axis, variable.names)
+    if first.names is None:
+        draw_rug(ax, first)
+    if second.names is None:
+        draw_rug(ax, second, across=False)
+    if first.names is not None and second.names is not None and values.size <= WRITTEN:
+        write_values(ax, values.T, norm)
+    return mesh
+
+
+def draw_rug(ax: Axes, variable: Variable, across: bool = True) -> None:
+    """Draw ticks where rows are, along the lower edge or along the left one."""
+    edge = np.zeros(len(variable.rows))
+    style: dict[str, Any] = {"linestyle": "", "color": GREY, "markersize": 7, "alpha": 0.6}
+    if across:
+        ax.plot(variable.rows, edge, marker="|", transform=ax.get_xaxis_transform(), **style)
+    else:
+        ax.plot(edge, variable.rows, marker="_", transform=ax.get_yaxis_transform(), **style)
+
+
+def _edges(variable: Variable) -> Array:
+    """Return the edges of cells around points; categories are at 0, 1, .."""
+    if variable.names is not None:
+        return np.arange(len(variable.points) + 1) - 0.5
+    points = variable.points
+    half = (points[1] - points[0]) / 2
+    return np.append(points - half, points[-1] + half)

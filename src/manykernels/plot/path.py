@@ -1,0 +1,152 @@
+"""Validation scores along a path of models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import Array
+from ..estimators.cv import BaseCV
+from .style import GREY, PALETTE, RED, new_or_given
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class PathDisplay:
+    """Scores of cross-validation along the path from simple to rich models.
+
+    A line is the mean over folds of the score, minus the mean loss on the rows left out; the band
+    is one standard error either side. A line ends where the path of the first fold did.
+
+    Parameters
+    ----------
+    sizes : array-like of shape (n_candidates, n_sizes)
+        Strengths in descending order, or numbers of terms.
+    scores : array-like of shape (n_candidates, n_sizes, n_folds)
+        Scores, NaN behind the end of a path.
+    names : sequence of str
+        Names of the candidates.
+    chosen : tuple of int
+        Numbers of the chosen candidate and size.
+    counts : bool
+        Whether sizes are numbers of terms.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib.lines.Line2D
+        A line for each candidate.
+    marker_ : matplotlib.lines.Line2D
+        The chosen model.
+    ax_ : matplotlib.axes.Axes
+        Axes.
+    figure_ : matplotlib.figure.Figure
+        Figure.
+    """
+
+    def __init__(
+        self,
+        sizes: Any,
+        scores: Any,
+        names: Sequence[str],
+        chosen: tuple[int, int],
+        counts: bool = False,
+    ) -> None:
+        self.sizes: Array = np.asarray(sizes, dtype=float)
+        self.scores: Array = np.asarray(scores, dtype=float)
+        self.names = list(names)
+        self.chosen = chosen
+        self.counts = counts
+
+    @classmethod
+    def from_estimator(cls, estimator_cv: Any, *, ax: Axes | None = None) -> Self:
+        """Draw the scores of a fitted estimator that was cross-validated.
+
+        Parameters
+        ----------
+        estimator_cv : MKLRegressorCV or MKLClassifierCV
+            Fitted estimator.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        PathDisplay
+            The display.
+        """
+        if not isinstance(estimator_cv, BaseCV):
+            raise TypeError(
+                "estimator_cv must be MKLRegressorCV or MKLClassifierCV; got "
+                f"{type(estimator_cv).__name__}. Others have no path of models to compare."
+            )
+        check_is_fitted(estimator_cv)
+        degrees, exponents = estimator_cv._degrees(), estimator_cv._exponents()
+        pairs = [(degree, p) for degree in degrees for p in exponents]
+        number = pairs.index((estimator_cv.degree_, estimator_cv.p_))
+        scores, counts = estimator_cv.score_path_, estimator_cv._greedy() is not None
+        if counts:
+            sizes = np.tile(np.arange(scores.shape[1]), (len(pairs), 1))
+            place = estimator_cv.n_terms_
+        else:
+            sizes = estimator_cv.alphas_
+            place = int(np.argmax(sizes[number] == estimator_cv.alpha_))
+        names = [_name(*pair, len(degrees) > 1, len(exponents) > 1) for pair in pairs]
+        return cls(sizes, scores, names, (number, place), counts).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the scores.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        self
+            The display.
+        """
+        ax = new_or_given(ax, 6.4, 4.0)
+        self.ax_, self.figure_ = ax, ax.figure
+        folds = self.scores.shape[2]
+        self.lines_ = []
+        for number, (sizes, scores) in enumerate(zip(self.sizes, self.scores, strict=True)):
+            known = np.all(np.isfinite(scores), axis=1)
+            x, mean = sizes[known], scores[known].mean(axis=1)
+            color = PALETTE[number % len(PALETTE)]
+            style = ["-", "--", "-.", ":"][number // len(PALETTE) % 4]
+            self.lines_ += ax.plot(
+                x, mean, style, marker=".", color=color, label=self.names[number]
+            )
+            if folds > 1:
+                error = scores[known].std(axis=1, ddof=1) / np.sqrt(folds)
+                ax.fill_between(x, mean - error, mean + error, color=color, alpha=0.2, linewidth=0)
+        number, place = self.chosen
+        best, score = self.sizes[number, place], self.scores[number, place].mean()
+        ax.axvline(best, color=GREY, linestyle=":", linewidth=1)
+        label = f"chosen: {best:.3g} terms" if self.counts else f"chosen: alpha = {best:.3g}"
+        (self.marker_,) = ax.plot(
+            best, score, "*", markersize=13, color=RED, linestyle="", label=label, zorder=4
+        )
+        if self.counts:
+            ax.set_xlabel("number of terms")
+            ax.locator_params("x", integer=True)
+        else:
+            ax.set_xscale("log")
+            ax.xaxis.set_inverted(True)
+            ax.set_xlabel("strength of the penalty (weaker to the right)")
+        ax.set_ylabel("score: minus mean loss on rows left out")
+        ax.legend(handles=[*self._named_lines(), self.marker_], frameon=False)
+        return self
+
+    def _named_lines(self) -> list[Any]:
+        return self.lines_ if len(self.lines_) > 1 else []
+
+
+def _name(degree: int, p: float, degrees: bool, exponents: bool) -> str:
+    """Return the name of a candidate by what tells it from others."""
+    parts = [f"degree {degree}"] * degrees + [f"p = {p:.3g}"] * exponents
+    return ", ".join(parts) or f"degree {degree}, p = {p:.3g}"

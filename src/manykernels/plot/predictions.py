@@ -1,0 +1,194 @@
+"""Predictions next to the truth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import Array
+from .style import BLUE, GREY, ORANGE, SEQUENTIAL, name_ticks, new_or_given, shorten
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MANY = 5_000
+"""From so many rows on points are counted in hexagons."""
+
+BINS = 25
+"""Bins of histograms."""
+
+WRITTEN = 12
+"""Up to so many classes counts are written into the confusion matrix."""
+
+
+class PredictionsDisplay:
+    """Predictions against the truth.
+
+    Real targets: predicted against observed values. Two classes: histograms of the predicted
+    probability of the second (of decision values where there are no probabilities), by true class.
+    More classes: the confusion matrix.
+
+    Parameters
+    ----------
+    observed : array-like of shape (n_samples,)
+        Targets or classes.
+    predicted : array-like of shape (n_samples,)
+        Predicted values; for two classes probabilities or decision values of the second; for more
+        predicted classes.
+    score : float
+        Coefficient of determination, or share of classes that are right.
+    classes : array-like of shape (n_classes,), optional
+        The classes, if targets are classes.
+    probability : bool, default=True
+        For two classes: whether predictions are probabilities.
+
+    Attributes
+    ----------
+    points_ : matplotlib.collections.Collection or None
+        Points or hexagons of real targets.
+    histograms_ : list of ndarray or None
+        Counts for each of two classes.
+    confusion_ : sklearn.metrics.ConfusionMatrixDisplay or None
+        Confusion matrix of more than two classes.
+    ax_ : matplotlib.axes.Axes
+        Axes.
+    figure_ : matplotlib.figure.Figure
+        Figure.
+    """
+
+    def __init__(
+        self,
+        observed: Any,
+        predicted: Any,
+        *,
+        score: float,
+        classes: Any = None,
+        probability: bool = True,
+    ) -> None:
+        self.observed: Array = np.ravel(observed)
+        self.predicted: Array = np.ravel(predicted)
+        self.score = score
+        self.classes: Array | None = None if classes is None else np.asarray(classes)
+        self.probability = probability
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Self:
+        """Draw the predictions of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : fitted regressor or classifier
+            Any of scikit-learn's kind, pipelines too.
+        X : array-like of shape (n_samples, n_features)
+            Rows, better not those of the fit.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        PredictionsDisplay
+            The display.
+        """
+        check_is_fitted(estimator)
+        classes = estimator.classes_ if is_classifier(estimator) else None
+        probability = hasattr(estimator, "predict_proba")
+        if classes is None or len(classes) > 2:
+            predicted = estimator.predict(X)
+        elif probability:
+            predicted = estimator.predict_proba(X)[:, 1]
+        else:
+            predicted = estimator.decision_function(X)
+        score = float(estimator.score(X, y))
+        display = cls(y, predicted, score=score, classes=classes, probability=probability)
+        return display.plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw predictions and truth.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        self
+            The display.
+        """
+        count = 0 if self.classes is None else len(self.classes)
+        side = 4.6 if count != 2 else 4.0
+        side = min(side + 0.2 * max(count - 5, 0), 10.0)
+        ax = new_or_given(ax, side + 0.9, side)
+        self.ax_, self.figure_ = ax, ax.figure
+        self.points_: Any = None
+        self.histograms_: list[Array] | None = None
+        self.confusion_: Any = None
+        if self.classes is None:
+            self._draw_values(ax)
+            ax.set_title(f"$R^2$ = {self.score:.3f}", fontsize="medium")
+        else:
+            if count == 2:
+                self._draw_histograms(ax, self.classes)
+            else:
+                self._draw_confusion(ax, self.classes)
+            ax.set_title(f"accuracy = {self.score:.3f}", fontsize="medium")
+        return self
+
+    def _draw_values(self, ax: Axes) -> None:
+        both = np.concatenate([self.observed, self.predicted])
+        ends = [float(both.min()), float(both.max())]
+        if len(self.observed) < MANY:
+            alpha = 0.7 if len(self.observed) <= 500 else 0.35
+            self.points_ = ax.scatter(
+                self.observed, self.predicted, s=14, color=BLUE, alpha=alpha, linewidths=0
+            )
+        else:
+            self.points_ = ax.hexbin(
+                self.observed,
+                self.predicted,
+                gridsize=45,
+                mincnt=1,
+                bins="log",
+                cmap="viridis",
+                rasterized=True,
+            )
+            ax.figure.colorbar(self.points_, ax=ax, label="rows", shrink=0.85)
+        ax.plot(ends, ends, linestyle="--", color=GREY, linewidth=1.2)
+        ax.set(xlabel="observed", ylabel="predicted", aspect="equal")
+        ax.set_adjustable("datalim")
+
+    def _draw_histograms(self, ax: Axes, classes: Array) -> None:
+        ends = (0.0, 1.0) if self.probability else None
+        edges = np.histogram_bin_edges(self.predicted, BINS, ends)
+        self.histograms_ = []
+        for color, name in zip((ORANGE, BLUE), classes, strict=True):
+            counts, _, _ = ax.hist(
+                self.predicted[self.observed == name],
+                edges.tolist(),
+                color=(color, 0.45),
+                edgecolor=color,
+                histtype="stepfilled",
+                label=f"true class {shorten(name)}",
+            )
+            self.histograms_.append(np.asarray(counts))
+        ax.axvline(0.5 if self.probability else 0.0, color=GREY, linestyle="--", linewidth=1.2)
+        what = "predicted probability" if self.probability else "decision value"
+        ax.set(xlabel=f"{what} of {shorten(classes[1])}", ylabel="rows")
+        ax.legend(frameon=False)
+
+    def _draw_confusion(self, ax: Axes, classes: Array) -> None:
+        from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
+
+        names = [shorten(name) for name in classes]
+        counts = confusion_matrix(self.observed, self.predicted, labels=classes)
+        self.confusion_ = ConfusionMatrixDisplay(counts, display_labels=names)
+        few = len(classes) <= WRITTEN
+        self.confusion_.plot(ax=ax, cmap=SEQUENTIAL, include_values=few, values_format="d")
+        name_ticks(ax.xaxis, names)
+        name_ticks(ax.yaxis, names)
+        ax.set(xlabel="predicted class", ylabel="true class")

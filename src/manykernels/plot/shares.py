@@ -1,0 +1,78 @@
+"""Shares of variance by term, and the variables that a term is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from ..estimators.base import FamilyMachine
+
+
+@dataclass(frozen=True)
+class TermShare:
+    """A term, its variables and its share of the variance.
+
+    A base kernel that sees a single column stands for that column, another one (of several columns,
+    or given by a matrix) for itself.
+
+    Attributes
+    ----------
+    name : str
+        Name of the term.
+    variables : tuple of str
+        Names of its variables, each once; none for a constant.
+    share : float
+        Share of the variance of the function, as in ``explain``.
+    """
+
+    name: str
+    variables: tuple[str, ...]
+    share: float
+
+
+def check_family(estimator: Any) -> FamilyMachine:
+    """Return an estimator if it is a fitted one that knows its terms; else say what is wrong."""
+    if not isinstance(estimator, FamilyMachine):
+        raise TypeError(
+            "estimator must be one of manykernels that weighs a family of kernels; got "
+            f"{type(estimator).__name__}. Use MKLRegressor, MKLClassifier or their CV versions; of "
+            "a pipeline its last step, pipeline[-1]."
+        )
+    check_is_fitted(estimator)
+    return estimator
+
+
+def column_names(estimator: FamilyMachine) -> list[str]:
+    """Return the names of the columns of X; x0, x1, .. where it had none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return [f"x{j}" for j in range(estimator.n_features_in_)]
+    return [str(name) for name in names]
+
+
+def term_shares(estimator: FamilyMachine) -> list[TermShare]:
+    """Return all terms of an estimator, by descending share."""
+    terms, columns = estimator._terms(), column_names(estimator)
+    kernels = terms.predictor.family.names
+    table = estimator.explain(None)
+    found = []
+    for name, share in zip(table["term"], table["share"], strict=True):
+        factors = {j: None for i in terms._known(name) for j in terms.predictor.indices[i]}
+        seen = [
+            columns[int(terms.inputs[j][0])] if len(terms.inputs[j]) == 1 else kernels[j]
+            for j in factors
+        ]
+        found.append(TermShare(name, tuple(dict.fromkeys(seen)), float(share)))
+    return found
+
+
+def largest(terms: Sequence[TermShare], top: int) -> list[TermShare]:
+    """Return the terms of largest absolute share, by descending share."""
+    if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:
+        raise ValueError(f"top must be an integer >= 1; got {top!r}. Use top=15.")
+    chosen = sorted(terms, key=lambda term: -abs(term.share))[:top]
+    return sorted(chosen, key=lambda term: -term.share)

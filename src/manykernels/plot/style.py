@@ -1,0 +1,137 @@
+"""What all figures have in common: colours, names that fit, axes, words for what is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.colors import Normalize
+
+BLUE, ORANGE, GREEN, PURPLE, RED, SKY = PALETTE = (
+    "#3182bd",
+    "#e08a00",
+    "#1f9e77",
+    "#c06ba5",
+    "#d55e00",
+    "#5ab4e5",
+)
+"""Okabe and Ito's colours, the dark ones lighter: to be seen on white and on dark pages."""
+
+GREY = "#8a8a8a"
+"""Lines that are no data."""
+
+INK = "#222222"
+"""Text on coloured cells. Not black: where a page turns black into white, the cells stay."""
+
+DIVERGING = "RdBu"
+"""Colour map of values with a sign: blue above zero as in bars, red below."""
+
+SEQUENTIAL = "Blues"
+"""Colour map of values without."""
+
+LONGEST = 28
+"""Names of more characters are shortened."""
+
+
+def shorten(name: str, longest: int = LONGEST) -> str:
+    """Return a name with an ellipsis in its middle if it is long, for a text of matplotlib.
+
+    A dollar sign would begin a formula, and is escaped.
+    """
+    name = " ".join(str(name).split())
+    if len(name) > longest:
+        head = longest // 2
+        name = f"{name[:head]}…{name[len(name) - (longest - 1 - head) :]}"
+    return name.replace("$", r"\$")
+
+
+def shorten_term(term: str) -> str:
+    """Return the name of a term with each of its variables' names shortened if it is long."""
+    parts = term.split(" * ")
+    if len(term) <= LONGEST:
+        return shorten(term)
+    return " * ".join(shorten(part, max(10, (LONGEST + 12) // len(parts))) for part in parts)
+
+
+def new_or_given(ax: Axes | None, width: float = 6.4, height: float = 4.4) -> Axes:
+    """Return the axes to draw on; without any those of a new figure of some size in inches."""
+    return new_axes(1, width, height)[0] if ax is None else ax
+
+
+def new_axes(count: int, width: float, height: float) -> list[Axes]:
+    """Return axes side by side in a new figure."""
+    try:
+        from matplotlib import pyplot
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "matplotlib":
+            raise
+        raise ModuleNotFoundError(
+            "Plots need matplotlib, which is not installed. "
+            "Install it with: pip install 'manykernels[plot]'",
+            name=error.name,
+        ) from None
+    figure, axes = pyplot.subplots(1, count, figsize=(width, height), squeeze=False)
+    # Room at the edges, in inches: names beside a square matrix come out up to 0.03 too far.
+    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
+    return list(axes[0])
+
+
+def say(ax: Axes, words: str) -> None:
+    """Write words in place of a drawing for which there is nothing to draw."""
+    ax.text(0.5, 0.5, words, ha="center", va="center", transform=ax.transAxes)
+    ax.set_axis_off()
+
+
+def name_ticks(axis: Axis, names: Sequence[str]) -> None:
+    """Put names at 0, 1, ..; slanted on a horizontal axis where they would run into another."""
+    axis.set_ticks(range(len(names)), names)
+    if axis is axis.axes.xaxis and len(names) * (max(map(len, names), default=0) + 2) > 55:
+        for label in axis.get_ticklabels():
+            label.set(rotation=40, ha="right", rotation_mode="anchor")
+    if len(names) > 20:
+        axis.set_tick_params(labelsize="small" if len(names) <= 30 else "x-small")
+
+
+def legend_beside(ax: Axes, title: str | None = None) -> None:
+    """Add a legend right of the axes; no frame, which would be white on dark pages."""
+    ax.legend(title=title, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+
+
+def written(values: Array, most: float, digits: int, sign: str = "") -> list[str]:
+    """Return values as texts, all with as many decimals as leave the largest so many digits.
+
+    The sign is that of a format: ``"+"`` to show it also above zero.
+    """
+    decimals = max(0, digits - 1 - int(np.floor(np.log10(most)))) if most > 0 else 0
+    rounded = np.round(np.ravel(values), decimals) + 0.0  # no zeros below zero
+    return [f"{value:{sign}.{decimals}f}" for value in rounded.tolist()]
+
+
+def write_values(ax: Axes, values: Array, norm: Normalize, least: float = 0.0) -> None:
+    """Write values into the cells of a matrix, row i at height i, in a colour to be read there.
+
+    The darkest colours are those of the largest values of a norm, and the smallest if below zero.
+    Absolute values below the least are not worth a text.
+    """
+    rounded = written(values, norm.vmax or 1.0, 2)
+    for i, j in np.argwhere(np.abs(values) >= least):
+        place = float(norm(values[i, j]))
+        dark = place > 0.6 if norm.vmin == 0 else abs(place - 0.5) > 0.3
+        color = "#f7f7f7" if dark else INK
+        text = rounded[i * values.shape[1] + j]
+        ax.text(j, i, text, ha="center", va="center", fontsize="small", color=color)
+
+
+def quantity(estimator: Any, label: Any) -> str:
+    """Return what the contributions of an estimator's terms add up to, in words."""
+    classes = getattr(estimator, "classes_", None)
+    if classes is None:
+        return "prediction"
+    return f"decision value of {shorten(str(classes[1] if label is None else label))}"

@@ -1,0 +1,138 @@
+"""Terms by their share of the variance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from ..arrays import Array
+from .shares import check_family, largest, term_shares
+from .style import BLUE, GREEN, GREY, ORANGE, PURPLE, new_or_given, say, shorten_term, written
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+KINDS = {
+    0: ("constant", GREY),
+    1: ("single variables", BLUE),
+    2: ("pairs", ORANGE),
+    3: ("triples", GREEN),
+    4: ("four or more", PURPLE),
+}
+"""Name and colour of the terms of so many variables."""
+
+
+class TermsDisplay:
+    """Share of the variance by term, as horizontal bars.
+
+    A share is the covariance of a term's part of the fitted function with the whole, over the
+    variance of the whole. Shares of all terms add up to one; one below zero belongs to a term that
+    works against the others.
+
+    Parameters
+    ----------
+    terms : sequence of str
+        Names of terms, by descending share.
+    shares : array-like of shape (n_terms,)
+        Their shares of the variance.
+    orders : array-like of shape (n_terms,)
+        Their numbers of variables.
+    total : int
+        Number of terms that the model has.
+
+    Attributes
+    ----------
+    bars_ : matplotlib.container.BarContainer
+        The bars, in the order of the terms.
+    ax_ : matplotlib.axes.Axes
+        Axes.
+    figure_ : matplotlib.figure.Figure
+        Figure.
+    """
+
+    def __init__(self, terms: Sequence[str], shares: Any, orders: Any, total: int) -> None:
+        self.terms = list(terms)
+        self.shares: Array = np.asarray(shares, dtype=float)
+        self.orders: Array = np.asarray(orders, dtype=int)
+        self.total = total
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, top: int = 15, ax: Axes | None = None) -> Self:
+        """Draw the most important terms of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            Of this library, with ``explain``.
+        top : int, default=15
+            How many terms: those of largest absolute share.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        TermsDisplay
+            The display.
+        """
+        everything = term_shares(check_family(estimator))
+        chosen = largest(everything, top)
+        display = cls(
+            [term.name for term in chosen],
+            [term.share for term in chosen],
+            [len(term.variables) for term in chosen],
+            len(everything),
+        )
+        return display.plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        self
+            The display.
+        """
+        count = len(self.terms)
+        names = [shorten_term(term) for term in self.terms]
+        width = 5.0 + 0.07 * max(map(len, names), default=0)
+        ax = new_or_given(ax, width, 1.1 + 0.27 * max(count, 3))
+        self.ax_, self.figure_ = ax, ax.figure
+        kinds = np.minimum(self.orders, max(KINDS))
+        self.bars_ = ax.barh(
+            np.arange(count), self.shares, color=[KINDS[kind][1] for kind in kinds.tolist()]
+        )
+        if not count:
+            say(ax, "no terms: the model is a constant")
+            return self
+        ax.set_yticks(range(count), names)
+        ax.set_ylim(count - 0.4, -0.6)
+        words = written(self.shares, min(float(np.abs(self.shares).max()), 0.09), 2)
+        for height, share in enumerate(self.shares.tolist()):
+            # Right of zero also for shares below: left of it are the names.
+            spot = (max(share, 0.0), height)
+            ax.annotate(words[height], spot, (4, 0), textcoords="offset points", va="center")
+        ax.margins(x=0.15)
+        if np.any(self.shares < 0):
+            ax.axvline(0, color=GREY, linewidth=0.8)
+        else:
+            ax.set_xlim(left=0)
+        ax.set_xlabel("share of variance")
+        ax.spines[["top", "right"]].set_visible(False)
+        if count < self.total:
+            ax.set_title(f"{count} of {self.total} terms", fontsize="medium")
+        self._add_legend(ax, kinds)
+        return self
+
+    def _add_legend(self, ax: Axes, kinds: Array) -> None:
+        from matplotlib.patches import Patch
+
+        present = [KINDS[kind] for kind in np.unique(kinds).tolist()]
+        handles = [Patch(color=color, label=name) for name, color in present]
+        ax.legend(handles=handles, loc="lower right", frameon=False)

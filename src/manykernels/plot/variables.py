@@ -1,0 +1,119 @@
+"""The variables of a term and the values at which its function is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..arrays import Array
+from .style import LONGEST, shorten
+
+Levels = Mapping[str, Sequence[object]]
+"""Names of the categories 0, 1, .. of columns, by the columns' names."""
+
+DISTINCT = 12
+"""Columns with at most so many distinct values are drawn value by value."""
+
+MOST_LEVELS = 30
+"""Most categories in one drawing."""
+
+SLICES = 4
+"""Most categories of a third variable."""
+
+RUG = 200
+"""Most ticks that show where the rows are."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a term, as an axis.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    points : ndarray of shape (n_points,)
+        Values at which the function is drawn, ascending.
+    names : tuple of str or None
+        Names of the points where each stands for itself, as categories do.
+    rows : ndarray
+        Some values of the column, evenly spread over its rows; for numbers only.
+    counts : ndarray of shape (n_points,)
+        Rows at each point; for categories only.
+    left_out : int
+        Categories that are not drawn, for they are too many.
+    """
+
+    name: str
+    points: Array
+    names: tuple[str, ...] | None
+    rows: Array
+    counts: Array
+    left_out: int = 0
+
+    @property
+    def title(self) -> str:
+        """Name of its axis."""
+        most = f" ({len(self.points)} most frequent)" if self.left_out else ""
+        return shorten(self.name) + most
+
+    def keep(self, most: int) -> Variable:
+        """Return the variable with its most frequent categories only."""
+        kept = np.sort(np.argsort(-self.counts, kind="stable")[:most])
+        assert self.names is not None
+        return replace(
+            self,
+            points=self.points[kept],
+            names=tuple(self.names[i] for i in kept.tolist()),
+            counts=self.counts[kept],
+            left_out=self.left_out + len(self.points) - len(kept),
+        )
+
+
+def check_levels(levels: Levels | None, columns: Sequence[str]) -> Levels:
+    """Return names of categories, or say which column there is not."""
+    levels = {} if levels is None else levels
+    for name in levels:
+        if name not in columns:
+            raise ValueError(
+                f"levels must name columns of X; got {name!r}. X has "
+                f"{', '.join(map(repr, columns[:5]))}{', ..' if len(columns) > 5 else ''}."
+            )
+    return levels
+
+
+def make_variable(name: str, column: Array, labels: Sequence[object] | None, grid: int) -> Variable:
+    """Return a column as an axis: its values if they are few, else points of its range.
+
+    The range is that from the first to the 99th percentile.
+    """
+    values, counts = np.unique(column, return_counts=True)
+    if labels is not None or len(values) <= DISTINCT:
+        names = tuple(name_of_value(value, labels) for value in values.tolist())
+        whole = Variable(name, values, names, np.empty(0), counts)
+        return whole.keep(MOST_LEVELS) if len(values) > MOST_LEVELS else whole
+    low, high = np.quantile(column, [0.01, 0.99])
+    if not low < high:
+        low, high = values[0], values[-1]
+    inside = np.sort(column[(column >= low) & (column <= high)])
+    some = np.unique(np.linspace(0, len(inside) - 1, RUG).round().astype(int))
+    return Variable(name, np.linspace(low, high, grid), None, inside[some], np.empty(0))
+
+
+def make_slices(name: str, column: Array, labels: Sequence[object] | None) -> Variable:
+    """Return a column as three of its percentiles, or as its most frequent categories."""
+    whole = make_variable(name, column, labels, 2)
+    if whole.names is not None:
+        return whole.keep(SLICES)
+    points = np.unique(np.quantile(column, [0.1, 0.5, 0.9]))
+    names = tuple(f"{point:.3g}" for point in points.tolist())
+    return replace(whole, points=points, names=names)
+
+
+def name_of_value(value: float, labels: Sequence[object] | None, longest: int = LONGEST) -> str:
+    """Return the name of a category, or the number."""
+    if labels is not None and value == int(value) and 0 <= value < len(labels):
+        return shorten(str(labels[int(value)]), longest)
+    return f"{value:.4g}"

@@ -1,0 +1,101 @@
+"""A fitted model as one HTML file that needs nothing but a browser."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .page import make_page
+from .subject import subject_of
+
+__all__ = ["write"]
+
+
+def write(
+    model: Any,
+    X: Any,
+    y: Any,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    summary: Mapping[str, Any] | None = None,
+    levels: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write a report of a fitted model: what it found, how well it predicts, what it rests on.
+
+    The file holds its styles, its script and its figures; it opens from disk, without a network.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted :class:`manykernels.MKLRegressor`, :class:`manykernels.MKLClassifier` or one of
+        their cross-validated forms; or a table model, which has the attributes ``estimator``,
+        ``encode``, ``levels`` and ``summary``.
+    X : array-like of shape (n_samples, n_features)
+        Rows to show the model on, best not those that it was fitted to.
+    y : array-like of shape (n_samples,)
+        Their targets.
+    path : path
+        File to write; it appears whole or not at all.
+    title : str, optional
+        Title of the page; by default it names the target.
+    summary : mapping, optional
+        What is known of the fit; every key is optional: ``target``, ``task``, ``rows_train``,
+        ``rows_test``, ``scores`` (values by name, that of ``"this model"`` among them),
+        ``metric``, ``evaluated_on``, ``file``, ``seconds``, ``command``, ``notes``. Without
+        scores these are computed on the rows given.
+    levels : mapping, optional
+        For columns of codes, by name: what the codes 0, 1, ... mean.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from manykernels import MKLRegressor, report
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> model = MKLRegressor(degree=2, p=1).fit(X, X[:, 0] * X[:, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = report.write(model, X, X[:, 0] * X[:, 1], f"{folder}/report.html")
+    ...     print(file.name, file.read_text(encoding="utf-8")[:15])
+    report.html <!doctype html>
+    """
+    _need_matplotlib()
+    page = make_page(subject_of(model, X, y, summary, levels), title)
+    return _replace(Path(path), page.encode("utf-8", "replace"))
+
+
+def _need_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "matplotlib":
+            raise
+        raise ModuleNotFoundError(
+            "A report needs matplotlib for its figures. "
+            "Install it with: pip install 'manykernels[plot]'",
+            name=error.name,
+        ) from None
+
+
+# On import already: nothing here works without it, and who imports this first learns so before
+# an hour of fitting.
+_need_matplotlib()
+
+
+def _replace(path: Path, content: bytes) -> Path:
+    """Write a file next to the one wanted and move it there, so that none is left half written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    return path

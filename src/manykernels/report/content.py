@@ -1,0 +1,288 @@
+"""What a report says, as plain text."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from inspect import signature
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..solvers import Greedy
+from .numbers import SPACE, count, number, percent, percent_at_most, plural
+from .subject import Subject
+
+MATTERING = 0.95
+"""The terms that matter are the fewest that have so much of the variance together."""
+
+LISTED = 200
+"""Most terms in the table."""
+
+CHARACTERS = 300
+"""Longest parameter that is written out in the settings."""
+
+
+def mattering(subject: Subject) -> tuple[int, float]:
+    """Return the number of terms that matter, and the share they have together."""
+    sums = np.cumsum(subject.table["share"].to_numpy(dtype=float))
+    if not len(sums) or sums.max() <= 0:
+        return 0, 0.0
+    enough = np.flatnonzero(sums >= MATTERING)
+    last = int(enough[0]) if len(enough) else int(sums.argmax())
+    return last + 1, float(sums[last])
+
+
+def lede(subject: Subject) -> str:
+    """Return how many terms matter, and the strongest."""
+    number_, together = mattering(subject)
+    considered = plural(subject.estimator.n_kernels_, "kernel")
+    if number_ == 0:
+        return f"Of {considered} considered none matters: the model predicts a constant."
+    first, share = str(subject.table["term"].iloc[0]), float(subject.table["share"].iloc[0])
+    if number_ == 1:
+        return f"Of {considered} considered one term matters: {first}, {_variance(share)}."
+    return (
+        f"{plural(number_, 'term')} matter, of {considered} considered: together "
+        f"{_variance(together)}. The strongest is {first} ({percent(share)})."
+    )
+
+
+def _variance(share: float) -> str:
+    return f"{percent(min(share, 1.0))} of the variance of the predictions"
+
+
+def term_note(subject: Subject) -> str:
+    """Return what the table of terms lists and what its shares mean."""
+    total = len(subject.table)
+    listed = min(total, LISTED)
+    which = (
+        f"The model is a sum of {plural(total, 'term')}"
+        if listed == total
+        else f"Listed are the {listed} strongest of {plural(total, 'term')} in use"
+    )
+    text = (
+        f"{which}. A term's share is the part of the variance of the predictions over the training "
+        "rows that it accounts for; one below zero works against the others."
+    )
+    if subject.label is not None:
+        text += (
+            " Shares are those of all classes together; plots show the decision value of the class "
+            f"{subject.label}, the most frequent of {len(subject.classes)}."
+        )
+    return text
+
+
+def interaction_note(subject: Subject) -> str:
+    """Return how the variance is divided between single variables, pairs and so on."""
+    names = {1: "single variables", 2: "pairs of variables", 3: "triples"}
+    shares = [
+        f"{percent(share)} {'to' if place else 'belongs to'} "
+        + names.get(size, f"terms of {size} variables")
+        for place, (size, share) in enumerate(subject.by_variables.items())
+    ]
+    if not shares:
+        return "The kernels of this model are not functions of single columns."
+    text = f"Of the variance of the predictions, {_listing(shares)}."
+    if not subject.interacts:
+        return f"{text} No term joins two variables: there is nothing to draw."
+    return f"{text} Strongest: {_strongest_together(subject)}."
+
+
+def _strongest_together(subject: Subject, top: int = 3) -> str:
+    """Return the strongest terms of several columns with their shares."""
+    pairs = zip(subject.table["term"], subject.table["share"], strict=True)
+    joint = ((n, s) for n, s in pairs if len(subject.terms.columns(n)) > 1)
+    return _listing([f"{name} ({percent(share)})" for name, share in islice(joint, top)])
+
+
+def effect_sentence(subject: Subject, name: str) -> str:
+    """Return in words what the plot of a term shows."""
+    rank = subject.terms.names.index(name)
+    share = float(subject.table["share"].iloc[rank])
+    total = len(subject.table)
+    place = "the strongest" if rank == 0 else f"number {rank + 1}"
+    own = subject.terms.columns(name)
+    variables = [subject.columns[c] for c in own]
+    text = f"{percent(share)} of the variance, {place} of {plural(total, 'term')}"
+    if any(variable not in name for variable in variables):
+        text += f"; a function of {_listing(variables)}"
+    text += "."
+    part = subject.parts[name].to_numpy()
+    low, high = np.quantile(part, [0.05, 0.95])
+    if not np.ptp(part) > 0:
+        return f"{text} On the rows shown it does not vary."
+    places = [
+        _listing([f"{subject.columns[c]} = {subject.value(c, int(row))}" for c in own])
+        for row in (part.argmin(), part.argmax())
+    ]
+    return (
+        f"{text} On nine rows of ten it adds between {number(low)} and {number(high)} to "
+        f"{_output(subject)}. It is lowest at {places[0]} and highest at {places[1]}."
+    )
+
+
+def _output(subject: Subject) -> str:
+    if subject.label is not None:
+        return (
+            f"the decision value of the class {subject.label} (the most frequent one), which is "
+            "compared with those of the others"
+        )
+    if subject.classes:
+        return f"the decision value, which is positive for {subject.classes[1]}"
+    return "the prediction"
+
+
+def certificate(estimator: Any) -> str:
+    """Return in words how far the objective can be from the best of the whole family."""
+    kind, gap = estimator.gap_kind_, float(estimator.gap_)
+    kernels = plural(estimator.n_kernels_, "kernel")
+    if kind == "none":
+        return _uncertified(estimator)
+    if not np.isfinite(gap):
+        return (
+            f"The draws were too few to say how far the objective is from the best over {kernels}."
+        )
+    limit = (
+        f"no better combination of the {kernels} can lower the objective by more than "
+        f"{percent_at_most(gap)}"
+    )
+    if kind == "exact":
+        if gap < 1e-9:
+            limit += ", which is rounding"
+        text = f"{limit[0].upper()}{limit[1:]}. Every kernel was taken into account."
+    elif kind == "bound":
+        text = (
+            f"With 99{SPACE}% confidence {limit}. Kernels were drawn at random, not listed: the "
+            f"bound holds but for a probability of at most 1{SPACE}%."
+        )
+    else:
+        text = (
+            f"By an estimate from random draws, {limit}. That is the upper limit of a one-sided "
+            f"99{SPACE}% confidence interval; it rests on the normal theory of a mean, so it is "
+            "not a guarantee."
+        )
+    tol = getattr(estimator, "tol", None)
+    if tol is not None and gap > tol:
+        text += f" The fit was asked for {percent_at_most(float(tol))} and stopped before."
+    return text
+
+
+def _uncertified(estimator: Any) -> str:
+    solver = getattr(estimator, "solver", None)
+    if getattr(estimator, "debias", False) and not (
+        isinstance(solver, Greedy) or (isinstance(solver, str) and solver == "greedy")
+    ):
+        return (
+            "The terms were selected by a convex problem and then fitted anew without its penalty. "
+            "The fit without penalty has no certificate."
+        )
+    return (
+        "Greedy selection adds one term after another and solves no convex problem: there is no "
+        "certificate of how far the model is from the best."
+    )
+
+
+def effort(estimator: Any, summary: Mapping[str, Any]) -> str:
+    """Return how long the fit took."""
+    text = f"The fit took {plural(int(estimator.n_iter_), 'iteration')}"
+    seconds = estimator.history_["seconds"]
+    if len(seconds) and seconds[-1] > 0:
+        text += f" and {number(float(seconds[-1]), 2)}{SPACE}seconds"
+    if summary.get("seconds") is not None:
+        text += f"; {number(float(summary['seconds']), 2)}{SPACE}seconds with all around it"
+    return f"{text}."
+
+
+def choice(estimator: Any) -> str:
+    """Return what was chosen by cross-validation."""
+    folds = plural(int(estimator.score_path_.shape[2]), "fold")
+    tried = int(np.isfinite(estimator.score_path_).any(axis=2).sum())
+    if hasattr(estimator, "n_terms_"):
+        chosen = plural(estimator.n_terms_, "term")
+    else:
+        chosen = f"alpha = {number(estimator.alpha_)}"
+    return (
+        f"Cross-validation on {folds} compared {plural(tried, 'setting')} and chose {chosen}, "
+        f"degree {estimator.degree_} and p = {number(estimator.p_)}, with a mean loss of "
+        f"{number(-estimator.best_score_)} on the rows left out."
+    )
+
+
+def prediction_note(subject: Subject) -> str:
+    """Return in words how predictions differ from the targets."""
+    predicted, y = subject.predicted, subject.y
+    if not subject.classes:
+        middle = float(np.median(np.abs(predicted - y.astype(float))))
+        return (
+            f"Each point is one of the {plural(len(y), 'row')} given to the report. Were all "
+            "predictions right, all points would lie on the line. Half of the predictions are off "
+            f"by {number(middle)} or less."
+        )
+    right = int(np.sum(predicted == y))
+    text = f"{count(right)} of {plural(len(y), 'row')} given to the report are predicted right."
+    wrong = [
+        pair for pair in zip(y.tolist(), predicted.tolist(), strict=True) if pair[0] != pair[1]
+    ]
+    if not wrong:
+        return text
+    most, times = Counter(wrong).most_common(1)[0]
+    return (
+        f"{text} The most frequent mistake is {most[1]} for {most[0]}, "
+        f"{'once' if times == 1 else f'{count(times)} times'}."
+    )
+
+
+def provenance(subject: Subject) -> list[str]:
+    """Return where the data came from and what the caller notes, one sentence each."""
+    summary = subject.summary
+    said: list[str] = []
+    if summary.get("file"):
+        said.append(f"Data: {summary['file']}.")
+    rows = [
+        f"{plural(int(summary[key]), 'row')} {text}"
+        for key, text in (("rows_train", "to fit the model"), ("rows_test", "held out"))
+        if summary.get(key) is not None
+    ]
+    if rows:
+        said.append(f"{_listing(rows)}.")
+    return said + [str(note) for note in summary.get("notes") or []]
+
+
+def settings(subject: Subject) -> str:
+    """Return all that it takes to fit the model again, as text to copy."""
+    estimator = subject.estimator
+    libraries = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
+    versions = ", ".join(f"{name} {_version(name)}" for name in libraries)
+    lines = [f"# manykernels {__version__}", f"# Python {platform.python_version()}, {versions}"]
+    lines += [f"# {line}" for line in provenance(subject)[: 2 if subject.summary else 0]]
+    if subject.summary.get("command"):
+        lines += ["", f"# {subject.summary['command']}"]
+    lines += ["", f"{type(estimator).__name__}("]
+    given = estimator.get_params(deep=False)
+    for name in (name for name in signature(type(estimator)).parameters if name in given):
+        text = " ".join(repr(given[name]).split())
+        lines.append(
+            f"    {name}={text if len(text) <= CHARACTERS else text[:CHARACTERS] + '...'},"
+        )
+    lines.append(")")
+    for name in ("alpha_", "n_terms_", "p_", "degree_"):
+        if hasattr(estimator, name):
+            lines.append(f"# chosen: {name} = {getattr(estimator, name)!r}")
+    return "\n".join(lines)
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _listing(items: Sequence[str]) -> str:
+    """Return ``a, b and c``."""
+    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)

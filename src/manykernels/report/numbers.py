@@ -1,0 +1,110 @@
+"""Numbers as a reader wants to see them."""
+
+from __future__ import annotations
+
+import math
+
+SPACE = "\u00a0"
+"""Between a number and its unit, where no line may end."""
+
+MINUS = "\N{MINUS SIGN}"
+TIMES = "\N{MULTIPLICATION SIGN}"
+NOTHING = "\N{EN DASH}"
+"""In the place of a number that there is not."""
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def number(value: float, digits: int = 3) -> str:
+    r"""Return a number with so many significant digits, thousands apart.
+
+    Examples
+    --------
+    >>> number(12345.678), number(-0.01234), number(1.5e-7), number(3)
+    ('12,300', '−0.0123', '1.5\xa0×\xa010⁻⁷', '3')
+    """
+    if not math.isfinite(value):
+        return "unknown" if math.isnan(value) else "infinite"
+    if value == 0:
+        return "0"
+    mantissa, exponent = f"{abs(value):.{digits - 1}e}".split("e")
+    power = int(exponent)
+    if -4 <= power < 6:
+        rounded = float(f"{mantissa}e{power}")
+        text = f"{rounded:,.{max(digits - 1 - power, 0)}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+    else:
+        mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+        text = f"{mantissa} {TIMES} 10{str(power).translate(_RAISED)}".replace(" ", SPACE)
+    return f"{MINUS}{text}" if value < 0 else text
+
+
+def count(value: int) -> str:
+    r"""Return a whole number: in full up to a million, by its first two digits beyond that.
+
+    Examples
+    --------
+    >>> count(4526), count(167668501), count(10**400)
+    ('4,526', '1.7\xa0×\xa010⁸', '1.0\xa0×\xa010⁴⁰⁰')
+    """
+    if value < 10**6:
+        return f"{value:,}"
+    power = len(str(value)) - 1
+    first = (value + 10 ** (power - 1) // 2) // 10 ** (power - 1)
+    if first == 100:
+        first, power = 10, power + 1
+    return f"{first // 10}.{first % 10}{SPACE}{TIMES}{SPACE}10{str(power).translate(_RAISED)}"
+
+
+def percent(share: float) -> str:
+    r"""Return a share as a percentage: whole from 10 % on, one digit behind the point below.
+
+    Examples
+    --------
+    >>> percent(0.314), percent(0.0314), percent(0.0001), percent(-0.02)
+    ('31\xa0%', '3.1\xa0%', '<\xa00.1\xa0%', '−2.0\xa0%')
+    """
+    if 0 < share < 0.0005:
+        return f"<{SPACE}0.1{SPACE}%"
+    if -0.0005 < share <= 0:
+        return f"0{SPACE}%"
+    size = 100 * abs(share)
+    text = f"{size:.0f}" if size >= 9.95 else f"{size:.1f}"
+    return f"{MINUS if share < 0 else ''}{text}{SPACE}%"
+
+
+def percent_at_most(share: float) -> str:
+    r"""Return a percentage of two digits that is not below the share.
+
+    Examples
+    --------
+    >>> percent_at_most(0.0004801), percent_at_most(0.01), percent_at_most(3.2e-9)
+    ('0.049\xa0%', '1\xa0%', '3.2\xa0×\xa010⁻⁷\xa0%')
+    """
+    if share <= 0 or not math.isfinite(share):
+        return f"{number(share)}{SPACE}%"
+    size = 100 * share
+    unit = 10.0 ** (math.floor(math.log10(size)) - 1)
+    # A hair is taken off, so that rounding in the division does not raise an even number.
+    return f"{number(math.ceil(size / unit * (1 - 1e-9)) * unit, 2)}{SPACE}%"
+
+
+def score(value: float) -> str:
+    """Return a score with two digits behind the point, three if it is nearly one.
+
+    Examples
+    --------
+    >>> score(0.8712), score(0.9987), score(-0.001), score(-3.51)
+    ('0.87', '0.999', '0.00', '−3.51')
+    """
+    if not math.isfinite(value):
+        return number(value)
+    if 0.9995 <= value < 1:
+        return f">{SPACE}0.999"
+    text = f"{abs(value):.3f}" if 0.995 <= value < 1 else f"{abs(value):.2f}"
+    return f"{MINUS}{text}" if value < 0 and float(text) else text
+
+
+def plural(size: int, noun: str) -> str:
+    """Return for instance ``"1 term"`` or ``"1,200 terms"``."""
+    return f"{count(size)} {noun}{'' if size == 1 else 's'}"

@@ -1,0 +1,346 @@
+"""The page: what is said and drawn, put together."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import partial
+from importlib.resources import files
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import content
+from .content import LISTED
+from .figures import Drawing, close, draw
+from .markup import Markup, element, join
+from .numbers import MINUS, NOTHING, count, number, percent, percent_at_most, score
+from .scores import Scores, headline, score_note, scores_of
+from .subject import Subject
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..plot import EffectDisplay
+
+WIDE = (5.6, 3.8)
+"""Size in inches of most figures."""
+
+SQUARE = (5.6, 5.2)
+"""Size of the network and of small matrices."""
+
+
+def make_page(subject: Subject, title: str | None) -> str:
+    """Return the report as the text of an HTML file."""
+    scores = scores_of(subject)
+    style, script, skeleton = (_resource(f"page.{kind}") for kind in ("css", "js", "html"))
+    effects = effect_articles(subject)
+    parts: dict[str, str] = {
+        "style": style,
+        "script": script,
+        # The page's own script runs, and nothing that data might smuggle in.
+        "policy": f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+        f"script-src '{_digest(script)}'; base-uri 'none'; form-action 'none'",
+        "title": join(title or f"A model of {subject.target}"),
+        "headline": join(headline(subject, scores)),
+        "lede": join(content.lede(subject)),
+        "facts": facts(subject, scores),
+        "notes": notes(content.provenance(subject)),
+        "scores": score_table(scores),
+        "score_note": join(score_note(scores)),
+        "term_note": join(content.term_note(subject)),
+        "terms": term_table(subject, set(effects)),
+        "effects": join(*effects.values()) if effects else no_effects(),
+        "interaction_note": join(content.interaction_note(subject)),
+        "interactions": interactions(subject),
+        "prediction_note": join(content.prediction_note(subject)),
+        "predictions": predictions(subject),
+        "certificate": join(content.certificate(subject.estimator)),
+        "effort": join(content.effort(subject.estimator, subject.summary)),
+        "convergence": convergence(subject),
+        "path": path(subject),
+        "settings": join(content.settings(subject)),
+    }
+    return Template(skeleton).substitute(parts)
+
+
+def _resource(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _digest(script: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def facts(subject: Subject, scores: Scores) -> Markup:
+    """Return the few numbers that a reader looks for first."""
+    estimator = subject.estimator
+    certified = estimator.gap_kind_ != "none" and np.isfinite(estimator.gap_)
+    found = [
+        (scores.metric, score(scores.ours) if scores.values else NOTHING),
+        ("terms that matter", count(content.mattering(subject)[0])),
+        ("kernels considered", count(estimator.n_kernels_)),
+        (
+            {"exact": "from the optimum", "none": "no certificate"}.get(
+                estimator.gap_kind_, "from the optimum, by draws"
+            ),
+            f"≤ {percent_at_most(float(estimator.gap_))}" if certified else NOTHING,
+        ),
+    ]
+    return join(
+        *(
+            element("div", element("dt", name), element("dd", value), class_="fact")
+            for name, value in found
+        )
+    )
+
+
+def notes(said: Sequence[str]) -> Markup:
+    """Return remarks as a list, or nothing."""
+    if not said:
+        return Markup("")
+    return element("ul", *(element("li", text) for text in said), class_="notes")
+
+
+def score_table(scores: Scores) -> Markup:
+    """Return the scores as a table with bars."""
+    rows = [
+        element(
+            "tr",
+            element("th", name, scope="row"),
+            element("td", score(value), class_="number"),
+            element("td", bar(value), class_="track"),
+            class_="ours" if not place else None,
+        )
+        for place, (name, value) in enumerate(scores.values.items())
+    ]
+    if not rows:
+        return Markup("")
+    head = element(
+        "tr",
+        element("th", "Model", scope="col"),
+        element("th", scores.metric, scope="col", class_="number"),
+        element("td"),
+    )
+    caption = element("caption", "Scores", class_="unseen")
+    return element(
+        "table", caption, element("thead", head), element("tbody", *rows), class_="scores"
+    )
+
+
+def bar(share: float) -> Markup:
+    """Return a bar of a length between nothing and all of its place."""
+    length = 100 * min(max(share, 0.0), 1.0) if np.isfinite(share) else 0.0
+    return element("span", class_="bar", style=f"width: {length:.2f}%", aria_hidden="true")
+
+
+def term_table(subject: Subject, plotted: set[str]) -> Markup:
+    """Return the table of terms; those with a plot are buttons."""
+    table = subject.table.head(LISTED)
+    signed = bool((table["sign"] != 0).any())
+    largest = max(float(table["share"].max()), 1e-300) if len(table) else 1.0
+    columns = [("term", "Term"), ("variables", "Variables"), ("share", "Share of variance")]
+    columns += [("sign", "Sign")] if signed else []
+    head = [
+        element(
+            "th",
+            element("button", name, type="button", data_key=key),
+            scope="col",
+            class_=key,
+            aria_sort="descending" if key == "share" else "none",
+        )
+        for key, name in columns
+    ]
+    rows = []
+    entries = zip(
+        *(table[key].tolist() for key in ("term", "degree", "share", "sign")), strict=True
+    )
+    for rank, (name, degree, share, sign) in enumerate(entries):
+        variables = len(subject.terms.columns(name))
+        known = variables > 0 or degree == 0
+        label = element("bdi", name if degree else f"{name} (constant)")
+        if name in plotted:
+            label = element(
+                "button", label, type="button", class_="show", aria_controls=f"effect-{rank}"
+            )
+        meter = element("div", bar(share / largest), class_="track")
+        cells = [
+            element("th", label, scope="row", class_="term"),
+            element("td", str(variables) if known else NOTHING, class_="variables number"),
+            element(
+                "td",
+                element("div", element("span", percent(share)), meter, class_="meter"),
+                class_="share",
+            ),
+        ]
+        if signed:
+            word = {1: "positive", -1: "negative"}.get(sign, "")
+            shown = {1: "+", -1: MINUS}.get(sign, "")
+            inside = (
+                join(
+                    element("span", shown, aria_hidden="true"),
+                    element("span", word, class_="unseen"),
+                )
+                if word
+                else ""
+            )
+            cells.append(element("td", inside, class_="sign"))
+        rows.append(
+            element(
+                "tr",
+                *cells,
+                data_term=name,
+                data_variables=variables,
+                data_share=repr(share),
+                data_sign=sign,
+            )
+        )
+    caption = element("caption", "Terms of the model", class_="unseen")
+    body = element("tbody", *rows)
+    return element("table", caption, element("thead", element("tr", *head)), body, class_="terms")
+
+
+def effect_display(subject: Subject, name: str, ax: Axes | None) -> EffectDisplay:
+    """Return the display of a term; panels of a third variable two by two."""
+    from matplotlib.figure import Figure
+
+    from ..plot import EffectDisplay
+
+    display = EffectDisplay.from_estimator(
+        subject.estimator, subject.rows, name, label=subject.label, levels=subject.levels, ax=ax
+    )
+    if ax is not None:
+        ax.set_title("")  # the heading says it
+        return display
+    close(display.figure_)
+    size = len(display.ax_)
+    lines = -(-size // 2)
+    figure = Figure((7.0, 3.0 * lines), layout="constrained")
+    panels = list(figure.subplots(lines, min(size, 2), squeeze=False).flat)
+    for spare in panels[size:]:
+        figure.delaxes(spare)
+    display.plot(panels[:size])
+    for panel in panels[2:size:2]:
+        panel.set_ylabel(panels[0].get_ylabel())
+        panel.tick_params(labelleft=True)
+    return display
+
+
+def effect_articles(subject: Subject) -> dict[str, Markup]:
+    """Return plot and sentence of each term that has one, by the term's name."""
+    articles = {}
+    for name in subject.plottable:
+        sentence = content.effect_sentence(subject, name)
+        rank = subject.terms.names.index(name)
+        drawing = draw(
+            partial(effect_display, subject, name),
+            f"plot-{rank}",
+            f"Plot of the effect of {name}. {sentence}",
+            None if len(subject.terms.columns(name)) > 2 else WIDE,
+        )
+        if drawing.svg is not None:
+            articles[name] = element(
+                "article",
+                element("h3", element("bdi", name)),
+                drawing.shown(),
+                element("p", sentence),
+                class_="effect",
+                id=f"effect-{rank}",
+            )
+    return articles
+
+
+def no_effects() -> Markup:
+    """Return what stands in place of plots where no term has one."""
+    return element("p", "No term is a function of one to three columns: there are no plots.")
+
+
+def interactions(subject: Subject) -> Markup:
+    """Return network and heat map, or nothing if no term joins variables."""
+    from ..plot import HeatmapDisplay, NetworkDisplay
+
+    if not subject.interacts:
+        return Markup("")
+    said = content.interaction_note(subject)
+    network = draw(
+        lambda ax: NetworkDisplay.from_estimator(subject.estimator, ax=ax),
+        "network",
+        f"Network of the variables, joined where a term has them in common. {said}",
+        None,
+    )
+    heat = draw(
+        lambda ax: HeatmapDisplay.from_estimator(subject.estimator, ax=ax),
+        "heat",
+        f"Heat map of the shares of variables and of pairs of them. {said}",
+        None,
+    )
+    return _side_by_side(("Network", network), ("Heat map", heat))
+
+
+def predictions(subject: Subject) -> Markup:
+    """Return the plot of predictions against targets."""
+    from ..plot import PredictionsDisplay
+
+    if len(subject.y) < 2:
+        return element("p", "A single row is too little to draw.", class_="note")
+    kind = "Matrix of predicted and true classes" if subject.classes else "Predicted and observed"
+    drawing = draw(
+        lambda ax: PredictionsDisplay.from_estimator(
+            subject.estimator, subject.X, subject.y, ax=ax
+        ),
+        "predictions",
+        f"{kind}. {content.prediction_note(subject)}",
+        SQUARE,
+    )
+    return drawing.shown()
+
+
+def convergence(subject: Subject) -> Markup:
+    """Return the plot of objective and gap along the fit."""
+    from ..plot import ConvergenceDisplay
+
+    estimator = subject.estimator
+    if len(estimator.history_["objective"]) < 2:
+        return element("p", "The fit took one step: there is no course to draw.", class_="note")
+    first, last = (float(estimator.history_["objective"][i]) for i in (0, -1))
+    drawing = draw(
+        lambda ax: _on(ConvergenceDisplay, ax, estimator),
+        "convergence",
+        f"Objective along the fit, from {number(first)} to {number(last)}. "
+        + content.certificate(estimator),
+        WIDE,
+    )
+    return drawing.shown()
+
+
+def path(subject: Subject) -> Markup:
+    """Return the path of models compared by cross-validation, with a heading; nothing without."""
+    from ..plot import PathDisplay
+
+    estimator = subject.estimator
+    if not hasattr(estimator, "score_path_"):
+        return Markup("")
+    said = content.choice(estimator)
+    drawing = draw(
+        lambda ax: _on(PathDisplay, ax, estimator),
+        "path",
+        f"Loss on the rows left out along the path of models. {said}",
+        WIDE,
+    )
+    chosen = "number of terms" if hasattr(estimator, "n_terms_") else "strength"
+    words = element("div", element("h2", f"How the {chosen} was chosen"), element("p", said))
+    return element("section", words, drawing.shown(), id="path", class_="split")
+
+
+def _on(display: Any, ax: Any, *arguments: Any) -> Any:
+    return display.from_estimator(*arguments, ax=ax)
+
+
+def _side_by_side(*drawings: tuple[str, Drawing]) -> Markup:
+    return element(
+        "div",
+        *(element("div", element("h3", name), drawing.shown()) for name, drawing in drawings),
+        class_="pair",
+    )

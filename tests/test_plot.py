@@ -1,0 +1,684 @@
+"""Figures show the numbers that the model has."""
+
+import sys
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.metrics import confusion_matrix, r2_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
+from manykernels.baselines import PolynomialCombination
+from manykernels.kernels import Precomputed
+
+mpl = pytest.importorskip("matplotlib")
+mpl.use("Agg")
+
+from matplotlib import pyplot  # noqa: E402
+from matplotlib.collections import PolyCollection, QuadMesh  # noqa: E402
+from matplotlib.colors import to_hex  # noqa: E402
+from matplotlib.text import Text  # noqa: E402
+
+from manykernels.plot import (  # noqa: E402
+    ContributionsDisplay,
+    ConvergenceDisplay,
+    EffectDisplay,
+    HeatmapDisplay,
+    NetworkDisplay,
+    PathDisplay,
+    PredictionsDisplay,
+    TermsDisplay,
+)
+from manykernels.plot.style import BLUE, GREEN, ORANGE, RED, shorten, shorten_term  # noqa: E402
+
+rng = np.random.default_rng(0)
+FRAME = pd.DataFrame(rng.normal(size=(60, 4)), columns=["u", "v", "w", "z"])
+FRAME["w"] = rng.integers(0, 3, size=60)
+X = FRAME.to_numpy()
+y = 3 * X[:, 0] * X[:, 1] + X[:, 3] + (X[:, 2] == 1) + 0.1 * rng.normal(size=60)
+TWO = np.where(y > 0, "yes", "no")
+THREE = np.array(["low", "middle", "high"])[np.digitize(y, [-1, 1])]
+LEVELS = {"w": ["red", "green", "blue"]}
+LABELS = {"regressor": None, "array": None, "two": None, "three": "low"}
+
+
+@pytest.fixture(scope="module")
+def models():
+    """Return fitted models by kind, with the rows and targets of each."""
+    real = MKLRegressorCV(kernels="auto", degree=[1, 2], p=1, n_alphas=6, cv=3)
+    classes = MKLClassifierCV(degree=2, p=1, n_alphas=4, cv=2)
+    return {
+        "regressor": (real.fit(FRAME, y), FRAME, y),
+        "array": (MKLRegressorCV(degree=2, solver="greedy", cv=3).fit(X, y), X, y),
+        "two": (MKLClassifier(degree=2, p=1, alpha=1e-2).fit(FRAME, TWO), FRAME, TWO),
+        "three": (classes.fit(X, THREE), X, THREE),
+    }
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    pyplot.close("all")
+
+
+def split(term):
+    """Return the variables of a term of single columns, by its name."""
+    return tuple(part.split("^")[0] for part in term.split(" * "))
+
+
+def mesh_values(ax):
+    """Return the values of a coloured mesh, of shape (n_y, n_x)."""
+    (mesh,) = (artist for artist in ax.collections if isinstance(artist, QuadMesh))
+    rows, columns, _ = mesh.get_coordinates().shape
+    return np.asarray(mesh.get_array()).reshape(rows - 1, columns - 1)
+
+
+def tick_names(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def widths(bars):
+    return np.array([bar.get_width() for bar in bars])
+
+
+# All displays
+
+
+def every_display(model, rows, targets, label):
+    """Yield functions that make each display that a model can have on given axes."""
+    term = model.explain(1)["term"].item()
+    yield lambda ax: TermsDisplay.from_estimator(model, ax=ax)
+    yield lambda ax: NetworkDisplay.from_estimator(model, ax=ax)
+    yield lambda ax: HeatmapDisplay.from_estimator(model, ax=ax)
+    yield lambda ax: EffectDisplay.from_estimator(model, rows, term, label=label, ax=ax)
+    yield lambda ax: ConvergenceDisplay.from_estimator(model, ax=ax)
+    yield lambda ax: PredictionsDisplay.from_estimator(model, rows, targets, ax=ax)
+    yield lambda ax: ContributionsDisplay.from_estimator(model, rows, 3, label=label, ax=ax)
+    if hasattr(model, "score_path_"):
+        yield lambda ax: PathDisplay.from_estimator(model, ax=ax)
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_displays_draw_on_given_axes_and_again_on_new_ones(models, kind):
+    for make in every_display(*models[kind], LABELS[kind]):
+        figure, ax = pyplot.subplots()
+        display = make(ax)
+        assert display.ax_ is ax
+        assert display.figure_ is figure
+        assert pyplot.get_fignums() == [figure.number]
+        assert display.plot() is display
+        assert display.figure_ is not figure
+        if kind == "three":
+            display.figure_.canvas.draw()
+            inside = display.figure_.get_tightbbox().extents.reshape(2, 2)
+            assert np.all(inside >= 0)
+            assert np.all(inside <= display.figure_.get_size_inches())
+        check_colours(display.figure_)
+        pyplot.close("all")
+
+
+def check_colours(figure):
+    """Assert that texts are black, but for those on cells, and that no frame hides them."""
+    cells = {"#222222", "#f7f7f7", "#08306b", "#f7fbff"}
+    texts = [text for text in figure.findobj(Text) if text.get_text()]
+    assert {to_hex(text.get_color()) for text in texts} - {"#000000"} <= cells
+    for ax in figure.axes:
+        assert ax.get_legend() is None or not ax.get_legend().get_frame_on()
+
+
+def test_without_matplotlib_the_message_says_what_to_install(models, monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for make in every_display(*models["regressor"], None):
+        with pytest.raises(ModuleNotFoundError, match=r"pip install 'manykernels\[plot\]'"):
+            make(None)
+
+
+@pytest.mark.parametrize("display", [TermsDisplay, NetworkDisplay, HeatmapDisplay])
+def test_what_cannot_be_drawn_is_refused(models, display):
+    model = models["regressor"][0]
+    with pytest.raises(ValueError, match="top must be an integer >= 1; got 0"):
+        display.from_estimator(model, top=0)
+    for other in (PolynomialCombination(), make_pipeline(StandardScaler(), MKLRegressor())):
+        with pytest.raises(TypeError, match=f"got {type(other).__name__}"):
+            display.from_estimator(other)
+
+
+@pytest.mark.parametrize("display", [TermsDisplay, NetworkDisplay, HeatmapDisplay])
+def test_a_constant_model_is_said_to_be_one(display):
+    model = MKLRegressor(p=1, alpha=1e9).fit(X, y)
+    assert model.explain().empty
+    (text,) = display.from_estimator(model).ax_.texts
+    assert text.get_text().endswith("the model is a constant")
+
+
+def test_names_fit():
+    assert shorten("short") == "short"
+    long = shorten("a" * 20 + "b" * 20)
+    assert len(long) == 28
+    assert long.startswith("aaaaaaaaaaaaaa…b")
+    assert shorten("cost in $\nper $") == r"cost in \$ per \$"
+    assert shorten_term("u * v^2") == "u * v^2"
+    parts = shorten_term(" * ".join(["n" * 30, "m" * 30])).split(" * ")
+    assert [len(part) for part in parts] == [20, 20]
+
+
+def test_names_with_dollars_are_no_formulas():
+    frame = FRAME.rename(columns={"u": "$a", "v": "b$_{", "z": "_z"})
+    model = MKLRegressor(degree=2, p=1, alpha=1e-2).fit(frame, y)
+    for make in every_display(model, frame, y, None):
+        make(None).figure_.canvas.draw()
+
+
+# Shares
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_bars_are_the_shares(models, kind):
+    model = models[kind][0]
+    table = model.explain(None)
+    display = TermsDisplay.from_estimator(model, top=1000)
+    assert tick_names(display.ax_.yaxis) == table["term"].tolist()
+    assert np.allclose(widths(display.bars_), table["share"], rtol=1e-12)
+    assert np.isclose(widths(display.bars_).sum(), 1)
+    bottom, top = display.ax_.get_ylim()
+    assert top < bottom  # the first bar is on top
+    kinds = {1: BLUE, 2: ORANGE}
+    colors = [kinds[len(set(split(term)))] for term in table["term"]]
+    assert [to_hex(bar.get_facecolor()) for bar in display.bars_] == colors
+
+
+def test_terms_of_largest_absolute_share_are_shown():
+    terms = MKLRegressor(degree=3, p=4 / 3, alpha=1e-4).fit(X, y)
+    shares = terms.explain(None)["share"].to_numpy()
+    display = TermsDisplay.from_estimator(terms, top=len(shares) - 3)
+    assert display.ax_.get_title() == f"{len(shares) - 3} of {len(shares)} terms"
+    expected = np.sort(shares[np.argsort(-np.abs(shares))[:-3]])[::-1]
+    assert np.allclose(widths(display.bars_), expected)
+    assert widths(display.bars_).min() < 0
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert names == ["single variables", "pairs", "triples"]
+
+
+def test_network_shows_totals_and_interactions():
+    model = MKLRegressor(degree=3, p=4 / 3, alpha=1e-3).fit(FRAME, y)
+    table = model.explain(None)
+    shares = dict(zip(table["term"], table["share"], strict=True))
+    display = NetworkDisplay.from_estimator(model, top=len(table))
+    totals = {
+        name: sum(share for term, share in shares.items() if name in split(term))
+        for name in FRAME.columns
+    }
+    assert sorted(display.variables) == sorted(FRAME.columns)
+    drawn = dict(zip(display.variables, display.totals, strict=True))
+    assert drawn == pytest.approx(totals)
+    areas = display.nodes_.get_sizes()
+    positive = [max(totals[name], 0) / max(totals.values()) for name in display.variables]
+    assert np.allclose(areas, np.maximum(np.array(positive) * areas.max(), 12))
+    joint = {}
+    for term, share in shares.items():
+        group = frozenset(split(term))
+        if len(group) > 1:
+            joint[group] = joint.get(group, 0) + share
+    named = [frozenset(display.variables[i] for i in group) for group in display.groups]
+    assert dict(zip(named, display.shares, strict=True)) == pytest.approx(joint)
+    most = max(map(abs, joint.values()))
+    for group, line in display.edges_.items():
+        share = joint[frozenset(display.variables[i] for i in group)]
+        assert line.get_linewidth() == pytest.approx(max(9 * abs(share) / most, 0.6))
+        assert (line.get_linestyle() == "--") == (share < 0)
+    assert len(display.edges_) + len(display.polygons_) == len(joint)
+    assert {len(group) for group in display.polygons_} == {3}
+    for group, polygon in display.polygons_.items():
+        corners = display.nodes_.get_offsets()[list(group)]
+        assert np.allclose(polygon.get_xy()[:-1], corners)
+        assert to_hex(polygon.get_edgecolor()) == GREEN
+
+
+def test_network_names_many_variables_in_columns():
+    many = rng.normal(size=(60, 20))
+    model = MKLRegressor(degree=1, p=4 / 3, alpha=1e-3).fit(many, many.sum(axis=1))
+    display = NetworkDisplay.from_estimator(model)
+    texts = display.ax_.texts
+    assert sorted(text.get_text() for text in texts) == sorted(f"x{j}" for j in range(20))
+    display.figure_.canvas.draw()
+    boxes = [text.get_window_extent() for text in texts]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_heat_map_of_pairs_adds_up_to_one(models, kind):
+    display = HeatmapDisplay.from_estimator(models[kind][0], top=1000)
+    assert np.allclose(display.shares, display.shares.T)
+    assert np.isclose(np.triu(display.shares).sum(), 1)
+    assert np.array_equal(display.image_.get_array(), display.shares)
+    assert tick_names(display.ax_.xaxis) == tick_names(display.ax_.yaxis) == display.variables
+
+
+def test_heat_map_adds_larger_terms_to_all_their_pairs():
+    model = MKLRegressor(degree=3, p=4 / 3, alpha=1e-3).fit(FRAME, y)
+    table = model.explain(None)
+    display = HeatmapDisplay.from_estimator(model, top=5)
+    known = {name for term in table["term"].head(5) for name in split(term)}
+    assert display.variables == [name for name in FRAME.columns if name in known]
+    for i, one in enumerate(display.variables):
+        for j, two in enumerate(display.variables):
+            parts = [
+                share
+                for term, share in zip(table["term"], table["share"], strict=True)
+                if (set(split(term)) == {one} if i == j else {one, two} <= set(split(term)))
+            ]
+            assert display.shares[i, j] == pytest.approx(sum(parts))
+
+
+def test_kernels_of_several_columns_are_variables_of_their_own():
+    kernels = [("rbf", ["u", "v"]), ("linear", "z")]
+    model = MKLRegressor(kernels=kernels, degree=2, alpha=1e-3).fit(FRAME, y)
+    display = HeatmapDisplay.from_estimator(model)
+    assert display.variables == ["z", "rbf(u, v)"]
+    assert np.isclose(np.triu(display.shares).sum(), 1)
+
+
+# Effects
+
+
+@pytest.fixture(scope="module")
+def product():
+    """Return a model of u * v and z, without noise and nearly without penalty."""
+    settings = {"degree": 3, "p": 1, "alpha": 1e-7, "tol": 1e-8, "standardize": False}
+    return MKLRegressor(**settings).fit(FRAME, 3 * X[:, 0] * X[:, 1] + 2 * X[:, 3])
+
+
+def test_curve_of_a_linear_term_is_a_line(product):
+    display = EffectDisplay.from_estimator(product, FRAME, "z", grid=7)
+    line, rug = display.ax_.lines[:2]
+    ends = np.quantile(FRAME["z"], [0.01, 0.99])
+    assert np.allclose(line.get_xdata(), np.linspace(*ends, 7))
+    assert np.allclose(line.get_ydata(), 2 * line.get_xdata(), atol=1e-2)
+    assert set(rug.get_xdata()) <= set(FRAME["z"])
+    assert len(rug.get_xdata()) >= 50
+    assert display.ax_.get_xlabel() == "z"
+    assert display.ax_.get_ylabel() == "part of prediction"
+
+
+def test_surface_of_a_product_is_the_product(product):
+    display = EffectDisplay.from_estimator(product, FRAME, "u * v", grid=9)
+    first, second = display.variables
+    assert np.allclose(display.values, 3 * np.outer(first.points, second.points), atol=2e-2)
+    assert np.array_equal(mesh_values(display.ax_), display.values.T)
+    (mesh,) = (one for one in display.ax_.collections if isinstance(one, QuadMesh))
+    assert mesh.get_rasterized()
+    assert mesh.norm.vmin == -mesh.norm.vmax == -np.abs(display.values).max()
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("u", "v")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Return rows with two categories and three numbers, and a model with terms of all kinds."""
+    rows = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"])
+    rows["k"], rows["m"] = rng.integers(0, 3, size=80), rng.integers(2, 4, size=80)
+    target = rows["a"] * rows["k"] + rows["k"] * rows["m"] + rows["a"] * rows["b"] * rows["c"]
+    kernels = [("polynomial", name) for name in "abc"] + [("categorical", name) for name in "km"]
+    model = MKLRegressor(kernels=kernels, degree=3, p=4 / 3, alpha=1e-4)
+    return rows, model.fit(rows, target)
+
+
+def named(*columns):
+    """Return the name of a term of such columns."""
+    kinds = [column if column in "km" else f"polynomial({column})" for column in columns]
+    return " * ".join(kinds)
+
+
+def brute(model, rows, term, **values):
+    """Return the part of a term on one row with some values put in."""
+    row = rows.iloc[[5]].assign(**values)
+    return model.contributions(row, [term])[term].item()
+
+
+def test_categories_are_bars(table):
+    rows, model = table
+    levels = {"k": ["red", "green", "blue"]}
+    display = EffectDisplay.from_estimator(model, rows, "k", levels=levels)
+    heights = [bar.get_height() for bar in display.ax_.patches]
+    assert np.allclose(heights, [brute(model, rows, "k", k=code) for code in range(3)])
+    assert tick_names(display.ax_.xaxis) == ["red", "green", "blue"]
+    colors = [to_hex(bar.get_facecolor()) for bar in display.ax_.patches]
+    assert colors == [BLUE if height >= 0 else RED for height in heights]
+    plain = EffectDisplay.from_estimator(model, rows, "m")
+    assert tick_names(plain.ax_.xaxis) == ["2", "3"]
+
+
+@pytest.mark.parametrize("number", ["a", "c"])
+def test_a_number_and_a_category_are_curves(table, number):
+    rows, model = table
+    term, levels = named(number, "k"), {"k": ["_red", "green", "blue"]}
+    display = EffectDisplay.from_estimator(model, rows, term, levels=levels, grid=5)
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert [name.strip() for name in names] == ["_red", "green", "blue"]
+    for code, line in enumerate(display.ax_.lines[:3]):
+        expected = [brute(model, rows, term, **{number: x}, k=code) for x in line.get_xdata()]
+        assert np.allclose(line.get_ydata(), expected)
+    assert display.ax_.get_xlabel() == number
+
+
+def test_a_category_before_a_number_is_drawn_alike(table):
+    rows, model = table
+    turned = rows[["k", "m", "a", "b", "c"]]
+    kernels = [("categorical", name) for name in "km"] + [("polynomial", name) for name in "abc"]
+    other = MKLRegressor(kernels=kernels, degree=3, p=4 / 3, alpha=1e-4, tol=1e-6)
+    other.fit(turned, model.predict(rows))
+    term = "k * polynomial(a)"
+    display = EffectDisplay.from_estimator(other, turned, term, grid=5)
+    for code, line in enumerate(display.ax_.lines[:3]):
+        expected = [brute(other, turned, term, a=x, k=code) for x in line.get_xdata()]
+        assert np.allclose(line.get_ydata(), expected)
+
+
+def test_two_categories_are_cells(table):
+    rows, model = table
+    display = EffectDisplay.from_estimator(model, rows, "k * m", levels={"k": list("xyz")})
+    cells = [[brute(model, rows, "k * m", k=k, m=m) for k in range(3)] for m in (2, 3)]
+    assert np.allclose(mesh_values(display.ax_), cells)
+    assert tick_names(display.ax_.xaxis) == ["x", "y", "z"]
+    assert tick_names(display.ax_.yaxis) == ["2", "3"]
+    assert len(display.ax_.texts) == 6
+
+
+@pytest.mark.parametrize("third", ["c", "k"])
+def test_three_variables_are_slices_on_one_scale(table, third):
+    rows, model = table
+    term = named("a", "b", third)
+    display = EffectDisplay.from_estimator(model, rows, term, grid=4)
+    points = np.quantile(rows["c"], [0.1, 0.5, 0.9]) if third == "c" else [0, 1, 2]
+    assert len(display.ax_) == 3
+    limits = set()
+    for value, ax in zip(points, display.ax_, strict=True):
+        a, b = (variable.points for variable in display.variables[:2])
+        expected = [[brute(model, rows, term, a=x, b=z, **{third: value}) for x in a] for z in b]
+        assert np.allclose(mesh_values(ax), expected)
+        assert ax.get_title() == f"{third} = {value:.3g}"
+        limits.add(ax.collections[0].get_clim())
+    assert len(limits) == 1
+    again = display.plot(display.figure_.axes[:3])
+    assert again.figure_ is display.figure_
+    with pytest.raises(ValueError, match=r"ax must be 3 axes.*got 1\. Use ax=None"):
+        display.plot(display.ax_[0])
+
+
+def test_slices_of_curves_share_their_scale(table):
+    rows, model = table
+    display = EffectDisplay.from_estimator(model, rows, named("a", "k", "m"), grid=4)
+    assert [ax.get_title() for ax in display.ax_] == ["m = 2", "m = 3"]
+    assert len({ax.get_ylim() for ax in display.ax_}) == 1
+    assert [ax.get_legend() is None for ax in display.ax_] == [True, False]
+    for m, ax in zip((2, 3), display.ax_, strict=True):
+        for code, line in enumerate(ax.lines[:3]):
+            term = named("a", "k", "m")
+            expected = [brute(model, rows, term, a=x, k=code, m=m) for x in line.get_xdata()]
+            assert np.allclose(line.get_ydata(), expected)
+
+
+def test_of_many_categories_the_most_frequent_are_drawn():
+    codes = np.repeat(np.arange(40), np.arange(40, 0, -1)).astype(float)
+    rows = pd.DataFrame({"k": codes, "x": rng.normal(size=len(codes))})
+    model = MKLRegressor(kernels=[("categorical", "k"), ("polynomial", "x")], degree=2, alpha=1e-3)
+    model.fit(rows, rows["x"] * (codes % 2) + codes)
+    levels = {"k": [f"k{code}" for code in range(40)]}
+    bars = EffectDisplay.from_estimator(model, rows, "k", levels=levels)
+    assert tick_names(bars.ax_.xaxis) == levels["k"][:30]
+    assert bars.ax_.get_xlabel() == "k (30 most frequent)"
+    curves = EffectDisplay.from_estimator(model, rows, "k * polynomial(x)", levels=levels, grid=3)
+    legend = curves.ax_.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == levels["k"][:12]
+    expected = [line.get_ydata() for line in curves.ax_.lines[:12]]
+    assert np.array_equal(np.transpose(expected), curves.values[:12].T)
+
+
+def test_effects_of_arrays_and_sparse_rows_are_those_of_frames():
+    settings = {"degree": 2, "p": 1, "alpha": 1e-2, "standardize": "scale"}
+    frame = MKLRegressor(**settings).fit(FRAME, y)
+    array = MKLRegressor(**settings).fit(X, y)
+    one = EffectDisplay.from_estimator(frame, FRAME, "u * v", grid=4)
+    two = EffectDisplay.from_estimator(array, X, "x0 * x1", grid=4)
+    three = EffectDisplay.from_estimator(array, sparse.csr_array(X), "x0 * x1", grid=4)
+    assert np.allclose(one.values, two.values)
+    assert np.allclose(one.values, three.values)
+    assert two.ax_.get_xlabel() == "x0"
+
+
+def test_effect_on_decision_values(models):
+    three, rows, _ = models["three"]
+    term = three.explain(1)["term"].item()
+    for label in three.classes_:
+        display = EffectDisplay.from_estimator(three, rows, term, label=label, grid=3)
+        point = [variable.points[1] for variable in display.variables]
+        row = rows[:1].copy()
+        row[:, three._terms().columns(term)] = point
+        expected = three.contributions(row, [term], label)[term].item()
+        assert display.values[(1,) * len(point)] == pytest.approx(expected)
+        assert display.unit == f"decision value of {label}"
+    with pytest.raises(ValueError, match="label must be one of"):
+        EffectDisplay.from_estimator(three, rows, term)
+
+
+def test_large_grids_are_computed_in_parts(table, monkeypatch):
+    rows, model = table
+    whole = EffectDisplay.from_estimator(model, rows, named("a", "b"), grid=6).values
+    monkeypatch.setattr("manykernels.plot.evaluation.CELLS", 35)
+    parts = EffectDisplay.from_estimator(model, rows, named("a", "b"), grid=6).values
+    assert np.allclose(whole, parts)
+
+
+def test_effects_that_cannot_be_drawn(models):
+    model, rows, _ = models["regressor"]
+    with pytest.raises(ValueError, match="terms must be those of the model; got 'nothing'"):
+        EffectDisplay.from_estimator(model, rows, "nothing")
+    with pytest.raises(ValueError, match="grid must be an integer >= 2; got 1"):
+        EffectDisplay.from_estimator(model, rows, "u", grid=1)
+    with pytest.raises(ValueError, match="levels must name columns of X; got 'q'"):
+        EffectDisplay.from_estimator(model, rows, "u", levels={"q": "ab"})
+    four = MKLRegressor(kernels="rbf", degree=4, alpha=1e-3).fit(X, y)
+    with pytest.raises(ValueError, match=r"three variables at most.*4 columns.*contributions\("):
+        EffectDisplay.from_estimator(four, X, "rbf(x0) * rbf(x1) * rbf(x2) * rbf(x3)")
+    free = MKLRegressor(degree=1, fit_intercept=False, alpha=1e-3).fit(X, y + 5)
+    with pytest.raises(ValueError, match="got '1', a constant"):
+        EffectDisplay.from_estimator(free, X, "1")
+    numbers = np.column_stack([np.arange(60), X[:, 0]])
+    kernels = [(Precomputed(X @ X.T, "all"), [0]), ("linear", [1])]
+    matrix = MKLRegressor(kernels=kernels, degree=2, alpha=1e-3).fit(numbers, y)
+    for term in ("all", "all * x1"):
+        with pytest.raises(ValueError, match="a kernel given by its matrix"):
+            EffectDisplay.from_estimator(matrix, numbers, term)
+
+
+# Fits
+
+
+@pytest.mark.parametrize("kind", ["regressor", "two", "three"])
+def test_convergence_is_the_history(models, kind):
+    model = models[kind][0]
+    display = ConvergenceDisplay.from_estimator(model)
+    history = model.history_
+    assert np.array_equal(display.objective_line_.get_xdata(), history["seconds"])
+    assert np.array_equal(display.objective_line_.get_ydata(), history["objective"])
+    known = history["gap"] > 0
+    assert np.array_equal(display.gap_line_.get_ydata(), history["gap"][known])
+    assert display.gap_ax_.get_yscale() == "log"
+    assert set(display.tol_line_.get_ydata()) == {model.tol}
+
+
+def test_greedy_selection_has_no_gap(models):
+    display = ConvergenceDisplay.from_estimator(models["array"][0])
+    assert display.gap_ax_ is None
+    assert display.gap_line_ is None
+    assert len(display.figure_.axes) == 1
+
+
+def test_a_single_iteration_is_drawn():
+    model = MKLRegressor(degree=2, p=2).fit(X, y)
+    display = ConvergenceDisplay.from_estimator(model)
+    assert len(display.objective_line_.get_xdata()) == 1
+    assert display.objective_line_.get_marker() == "o"
+    display.figure_.canvas.draw()
+
+
+def test_path_marks_the_chosen_strength(models):
+    model = models["regressor"][0]
+    display = PathDisplay.from_estimator(model)
+    assert display.marker_.get_xdata().item() == model.alpha_
+    assert display.marker_.get_ydata().item() == pytest.approx(model.best_score_)
+    assert display.names == ["degree 1", "degree 2"]
+    assert display.ax_.get_xscale() == "log"
+    left, right = display.ax_.get_xlim()
+    assert left > right  # weaker penalties to the right
+    bands = [one for one in display.ax_.collections if isinstance(one, PolyCollection)]
+    for number, (line, band) in enumerate(zip(display.lines_, bands, strict=True)):
+        scores = model.score_path_[number]
+        scores = scores[~np.isnan(scores).any(axis=1)]
+        assert np.array_equal(line.get_xdata(), model.alphas_[number][: len(scores)])
+        assert np.allclose(line.get_ydata(), scores.mean(axis=1))
+        high = (scores.mean(axis=1) + scores.std(axis=1, ddof=1) / np.sqrt(3)).max()
+        assert band.get_paths()[0].vertices[:, 1].max() == pytest.approx(high)
+
+
+def test_path_of_greedy_selection_counts_terms(models):
+    model = models["array"][0]
+    display = PathDisplay.from_estimator(model)
+    assert display.marker_.get_xdata().item() == model.n_terms_
+    assert display.marker_.get_ydata().item() == pytest.approx(model.best_score_)
+    assert display.ax_.get_xscale() == "linear"
+    assert display.lines_[0].get_xdata()[:3].tolist() == [0, 1, 2]
+
+
+def test_path_of_one_split_has_no_band():
+    fold = [(np.arange(40), np.arange(40, 60))]
+    model = MKLRegressorCV(degree=1, p=[1, 4 / 3], cv=fold, alphas=[0.1]).fit(X, y)
+    display = PathDisplay.from_estimator(model)
+    assert display.names == ["p = 1", "p = 1.33"]
+    assert len(display.ax_.collections) == 0
+    display.figure_.canvas.draw()
+
+
+def test_path_needs_cross_validation(models):
+    with pytest.raises(TypeError, match="must be MKLRegressorCV or MKLClassifierCV; got MKLClass"):
+        PathDisplay.from_estimator(models["two"][0])
+
+
+# Predictions
+
+
+def test_predicted_against_observed_values(models):
+    model, rows, targets = models["regressor"]
+    display = PredictionsDisplay.from_estimator(model, rows, targets)
+    points = np.column_stack([targets, model.predict(rows)])
+    assert np.allclose(display.points_.get_offsets(), points)
+    assert display.ax_.get_title() == f"$R^2$ = {r2_score(*points.T):.3f}"
+    (line,) = display.ax_.lines
+    assert np.array_equal(line.get_xdata(), line.get_ydata())
+
+
+def test_many_points_are_counted():
+    values = rng.normal(size=(2, 6000))
+    display = PredictionsDisplay(*values, score=0.5)
+    display.plot()
+    assert display.points_.get_array().sum() == 6000
+    assert len(display.points_.get_array()) < 3000
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_two_classes_are_histograms(loss):
+    model = MKLClassifier(degree=2, p=1, alpha=1e-2, loss=loss).fit(X, TWO)
+    display = PredictionsDisplay.from_estimator(model, X, TWO)
+    if loss == "logistic":
+        values, edges, what = model.predict_proba(X)[:, 1], np.linspace(0, 1, 26), "probability"
+    else:
+        values, what = model.decision_function(X), "decision value"
+        edges = np.linspace(values.min(), values.max(), 26)
+    for label, counts in zip(model.classes_, display.histograms_, strict=True):
+        assert np.array_equal(counts, np.histogram(values[label == TWO], edges)[0])
+        assert counts.sum() == np.sum(label == TWO)
+    assert f"{what} of yes" in display.ax_.get_xlabel()
+    assert display.ax_.get_title() == f"accuracy = {model.score(X, TWO):.3f}"
+
+
+def test_more_classes_are_a_confusion_matrix(models):
+    model, rows, targets = models["three"]
+    display = PredictionsDisplay.from_estimator(model, rows, targets)
+    expected = confusion_matrix(targets, model.predict(rows))
+    assert np.array_equal(display.confusion_.im_.get_array(), expected)
+    assert tick_names(display.ax_.xaxis) == ["high", "low", "middle"]
+
+
+# Contributions
+
+
+@pytest.mark.parametrize("top", [2, 1000])
+@pytest.mark.parametrize("kind", LABELS)
+def test_waterfall_ends_at_the_prediction(models, kind, top):
+    model, rows, _ = models[kind]
+    for row in (0, 7):
+        display = ContributionsDisplay.from_estimator(
+            model, rows, row, top=top, label=LABELS[kind], levels=LEVELS if kind == "two" else None
+        )
+        one = rows.iloc[[row]] if hasattr(rows, "iloc") else rows[[row]]
+        if kind in ("regressor", "array"):
+            expected = model.predict(one).item()
+        elif kind == "two":
+            expected = model.decision_function(one).item()
+        else:
+            expected = model.decision_function(one)[0, model.classes_.tolist().index("low")]
+        begin, end = display.ends_.get_offsets()[:, 0]
+        assert end == pytest.approx(expected, rel=1e-12)
+        assert begin == pytest.approx(np.ravel(model.intercept_)[1 if kind == "three" else 0])
+        level = begin
+        for bar in display.bars_:
+            assert bar.get_x() + min(bar.get_width(), 0) == pytest.approx(
+                min(level, level + bar.get_width())
+            )
+            level += bar.get_width()
+        assert level == pytest.approx(end, rel=1e-12)
+        parts = model.contributions(one, label=LABELS[kind]).iloc[0, 1:]
+        largest = parts.iloc[np.argsort(-parts.abs().to_numpy(), kind="stable")[:top]]
+        assert np.allclose(widths(display.bars_)[: len(largest)], largest)
+        left = len(parts) - len(largest)
+        assert (display.names[-1] == f"rest of {left} terms") == (left > 0)
+
+
+def test_waterfall_names_values(table):
+    rows, model = table
+    row = rows.iloc[[4]]
+    display = ContributionsDisplay.from_estimator(
+        model, rows, 4, top=1000, levels={"k": ["red", "green", "blue"]}
+    )
+    code = ["red", "green", "blue"][int(row["k"].item())]
+    assert f"k = {code}" in display.names
+    assert f"k = {code}, m = {row['m'].item()}" in display.names
+    a = f"{row['a'].item():.4g}"
+    assert f"polynomial(a) ({a})" in display.names
+    assert f"polynomial(a) * k ({a}, {code})" in display.names
+
+
+def test_waterfall_of_a_sum_has_the_terms_that_are_not_listed(monkeypatch):
+    monkeypatch.setattr("manykernels.solvers.closed_form.LISTED", 4)
+    monkeypatch.setattr("manykernels.solvers.closed_form.DRAWN", 3)
+    model = MKLRegressor(degree=3, p=2, alpha=1e-3, random_state=0).fit(X, y)
+    display = ContributionsDisplay.from_estimator(model, X, 1)
+    assert display.names[-1] == "other terms"
+    total = display.intercept + widths(display.bars_).sum()
+    assert total == pytest.approx(model.predict(X[[1]]).item())
+
+
+def test_waterfall_refuses_rows_that_there_are_not(models):
+    model, rows, _ = models["regressor"]
+    for row in (-1, 60, 0.5):
+        with pytest.raises(ValueError, match="row must be an integer from 0 to 59"):
+            ContributionsDisplay.from_estimator(model, rows, row)
+    with pytest.raises(ValueError, match="top must be an integer >= 1; got 0"):
+        ContributionsDisplay.from_estimator(model, rows, top=0)
+    three, rows, _ = models["three"]
+    with pytest.raises(ValueError, match="label must be one of 'high', 'low', 'middle'"):
+        ContributionsDisplay.from_estimator(three, rows)

@@ -1,0 +1,449 @@
+"""The report of a model: true numbers, escaped names, one file."""
+
+import base64
+import hashlib
+import importlib
+import re
+import sys
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import accuracy_score, r2_score
+
+from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, report
+from manykernels.kernels import Precomputed
+from manykernels.report import content, numbers
+from manykernels.report.figures import Drawing
+from manykernels.report.markup import Markup
+from manykernels.report.scores import scores_of
+from manykernels.report.subject import subject_of
+
+pytest.importorskip("matplotlib")
+
+VOID = {"meta", "input", "br", "img", "link"}
+HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style>&amp; $a$ $b"]
+
+
+class Page(HTMLParser):
+    """A page by elements: (tag, attributes, text inside), and whether tags are balanced."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.text, self.elements, self.open = text, [], []
+        self.feed(text)
+        self.close()
+        assert not self.open, [tag for tag, _, _ in self.open]
+
+    def handle_starttag(self, tag, attrs):
+        entry = (tag, dict(attrs), [])
+        self.elements.append(entry)
+        if tag not in VOID:
+            self.open.append(entry)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs), []))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data):
+        for _, _, text in self.open:
+            text.append(data)
+
+    def all(self, tag, **attributes):
+        names = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
+        return [
+            (found, "".join(text))
+            for name, found, text in self.elements
+            if name == tag and all(found.get(key) == value for key, value in names.items())
+        ]
+
+    def one(self, tag, **attributes):
+        (found,) = self.all(tag, **attributes)
+        return found[1]
+
+    def words(self, tag, **attributes):
+        return " ".join(self.one(tag, **attributes).replace(numbers.SPACE, " ").split())
+
+
+def data(names=("u", "v", "w"), rows=80):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(rows, 3)), columns=list(names))
+    X.iloc[:, 2] = np.arange(rows) % 3
+    a, b, c = (X.iloc[:, j] for j in range(3))
+    return X, (a * b + np.sin(2 * b) + (c > 1) + 5).rename("price")
+
+
+def page_of(model, X, y, path, **options):
+    return Page(report.write(model, X, y, path, **options).read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = data()
+    return MKLRegressor(degree=2, p=1, alpha=1e-2).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def page(fitted, tmp_path_factory):
+    return page_of(*fitted, tmp_path_factory.mktemp("report") / "report.html")
+
+
+def test_the_numbers_are_those_of_the_model(page, fitted):
+    model, X, y = fitted
+    table = model.explain(None)
+    rows = [attributes for attributes, _ in page.all("tr") if "data-term" in attributes]
+    assert [row["data-term"] for row in rows] == table["term"].tolist()
+    assert [float(row["data-share"]) for row in rows] == table["share"].tolist()
+    assert [int(row["data-sign"]) for row in rows] == table["sign"].tolist()
+    shown = [text for attributes, text in page.all("div", class_="meter")]
+    assert shown == [numbers.percent(share) for share in table["share"]]
+    score = r2_score(y, model.predict(X))
+    assert (
+        page.words("h1") == f"Predicts price with R² {score:.2f} on the 80 rows given to the report"
+    )
+    lede = page.words("p", class_="lede")
+    first = table.iloc[0]
+    assert f"of {model.n_kernels_} kernels considered" in lede
+    assert f"The strongest is {first['term']} ({100 * first['share']:.0f} %)" in lede
+    matter = int(re.match(r"\d+", lede)[0])
+    sums = table["share"].cumsum().to_numpy()
+    assert sums[matter - 1] >= 0.95
+    assert matter == 1 or sums[matter - 2] < 0.95
+    middle = np.median(np.abs(model.predict(X) - y))
+    assert f"off by {numbers.number(middle)} or less" in page.text
+
+
+def test_baselines_are_computed_without_a_summary(page, fitted):
+    rows = re.findall(r"<th scope=\"row\">([^<]+)</th><td class=\"number\">([^<]+)<", page.text)
+    assert [name for name, _ in rows] == ["this model", "linear model", "mean"]
+    assert dict(rows)["mean"] == "0.00"
+    assert "If the model was fitted to these rows, its score is too good." in page.text
+    X, y = data()
+    subject = subject_of(MKLClassifier(degree=2, alpha=1e-2).fit(X, y > 5), X, y > 5, None, None)
+    values = scores_of(subject).values
+    assert values["this model"] == accuracy_score(y > 5, subject.estimator.predict(X))
+    assert values["most frequent class"] == max(np.mean(y > 5), np.mean(y <= 5))
+    assert 0 < values["linear model"] < 1
+
+
+@pytest.fixture
+def no_figures(monkeypatch):
+    """Leave figures out: they take their time."""
+    empty = Drawing(Markup("<svg></svg>"))
+    monkeypatch.setattr("manykernels.report.page.draw", lambda *_: empty)
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_a_summary_is_believed(fitted, tmp_path):
+    model, X, y = fitted
+    summary = {
+        "target": "rent",
+        "rows_train": 1200,
+        "rows_test": 300,
+        "scores": {"mean": -0.01, "this model": 0.75, "linear model": 0.5},
+        "metric": "R^2",
+        "evaluated_on": "held-out rows",
+        "file": "rents.csv",
+        "seconds": 12.5,
+        "command": "manykernels fit rents.csv",
+        "notes": ["Two columns were constant."],
+    }
+    page = page_of(model, X, y, tmp_path / "a.html", summary=summary, title="Rents")
+    assert page.one("title") == "Rents"
+    assert page.words("h1") == "Predicts rent with R² 0.75 on 300 held-out rows"
+    rows = re.findall(r"<th scope=\"row\">([^<]+)</th><td class=\"number\">([^<]+)<", page.text)
+    minus = numbers.MINUS
+    assert rows == [("this model", "0.75"), ("mean", f"{minus}0.01"), ("linear model", "0.50")]
+    settings = page.one("code")
+    for part in ("rents.csv", "1,200 rows", "manykernels fit rents.csv", "alpha=0.01", "numpy"):
+        assert part in settings
+    assert "Two columns were constant." in page.text
+    assert "12 seconds with all around it" in page.words("section", id="certificate")
+    bare = page_of(model, X, y, tmp_path / "b.html", summary={"scores": {"this model": 0.5}})
+    assert bare.words("h1") == "Predicts price with R² 0.50 on rows"
+
+
+def test_effects_say_where_a_term_is_low_and_high(fitted):
+    model, X, y = fitted
+    subject = subject_of(model, X, y, None, {"w": ["no", "some", "much"], "stranger": ["a"]})
+    for name in subject.plottable:
+        part = model.contributions(X, [name])[name].to_numpy()
+        low, high = np.quantile(part, [0.05, 0.95])
+        text = content.effect_sentence(subject, name)
+        assert f"between {numbers.number(low)} and {numbers.number(high)} to the prediction" in text
+        for word, row in (("lowest", part.argmin()), ("highest", part.argmax())):
+            for column in model._terms().columns(name):
+                value = X.iloc[row, column]
+                known = {0: "no", 1: "some", 2: "much"} if column == 2 else {}
+                shown = known.get(value, numbers.number(value))
+                after = text.split(f"{word} at ")[1]
+                assert f"{X.columns[column]} = {shown}" in after
+    assert content.effect_sentence(subject, subject.plottable[0]).startswith(
+        f"{numbers.percent(model.explain(1)['share'][0])} of the variance, the strongest of "
+    )
+
+
+def test_names_are_text_wherever_they_come_from(tmp_path):
+    X, y = data(HOSTILE)
+    labels = np.array(HOSTILE)[np.digitize(y, [4.5, 5.5])]
+    model = MKLClassifier(degree=1, alpha=1e-2).fit(X, labels)
+    evil = "</script><script>alert(2)</script>"
+    summary = {
+        "target": evil,
+        "notes": [evil],
+        "command": evil,
+        "file": evil,
+        "scores": {"this model": 0.5, evil: 0.1},
+        "evaluated_on": evil,
+    }
+    levels = {HOSTILE[2]: HOSTILE}
+    page = page_of(
+        model, X, labels, tmp_path / "a.html", summary=summary, levels=levels, title=evil
+    )
+    assert len(page.all("script")) == 1
+    assert "alert" not in page.one("script")
+    assert "alert" not in page.one("style")
+    assert len(page.all("style")) == 1
+    assert not page.all("img")
+    assert page.one("title") == evil
+    for _, attributes, _ in page.elements:
+        assert not [name for name in attributes if name.startswith("on")]
+    listed = {
+        attributes["data-term"] for attributes, _ in page.all("tr") if "data-term" in attributes
+    }
+    assert listed == {"1", *HOSTILE}
+    assert {text for _, text in page.all("h3")} >= set(HOSTILE)
+    texts = " ".join(text for _, text in page.all("text"))
+    assert HOSTILE[0] in texts
+
+
+def test_one_file_that_needs_nothing_else(page):
+    for tag, attributes, _ in page.elements:
+        assert tag not in {"link", "iframe", "object", "embed", "base"}
+        for name in ("src", "href", "xlink:href", "srcset", "action"):
+            assert attributes.get(name, "#").startswith(("#", "data:image/png"))
+        assert "http" not in attributes.get("style", "")
+    for text in (page.one("style"), page.one("script")):
+        assert "http" not in text
+        assert "@import" not in text
+    policy = next(a["content"] for a, _ in page.all("meta") if "http-equiv" in a)
+    digest = base64.b64encode(hashlib.sha256(page.one("script").encode()).digest()).decode()
+    assert policy.startswith("default-src 'none';")
+    assert f"script-src 'sha256-{digest}';" in policy
+
+
+def test_identifiers_are_unique_and_lead_somewhere(page):
+    ids = [attributes["id"] for _, attributes, _ in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for _, attributes, _ in page.elements:
+        for name in ("aria-controls", "for"):
+            assert attributes.get(name, ids[0]) in ids
+        assert attributes.get("href", f"#{ids[0]}").removeprefix("#") in ids or (
+            attributes["href"].startswith("data:")
+        )
+    assert set(re.findall(r"url\(#([^)]+)\)", page.text)) <= set(ids)
+
+
+def test_figures_take_the_colour_of_the_text(page):
+    figures = [attributes for attributes, _ in page.all("svg")]
+    assert len(figures) >= 6
+    for attributes in figures:
+        assert attributes["role"] == "img"
+        assert len(attributes["aria-label"]) > 40
+    assert "currentColor" in page.text
+    for _, attributes, _ in page.elements:
+        assert not re.search(r"(fill|stroke): ?(#000000|black)", attributes.get("style", ""))
+    assert "<metadata" not in page.text
+    assert page.all("text")
+
+
+def test_figures_are_closed_and_settings_left_alone(page, fitted, tmp_path):
+    import matplotlib as mpl
+    from matplotlib import pyplot
+
+    before = dict(mpl.rcParams)
+    with mpl.rc_context({"text.color": "white", "axes.facecolor": "red"}):
+        again = page_of(*fitted, tmp_path / "a.html")
+    assert dict(mpl.rcParams) == before
+    assert pyplot.get_fignums() == []
+    assert again.text == page.text
+
+
+def stub(**attributes):
+    return SimpleNamespace(**{"n_kernels_": 167_668_501, "gap_": 4.8e-4, "tol": 1e-2} | attributes)
+
+
+def test_certificates_in_words():
+    def words(**attributes):
+        return content.certificate(stub(**attributes)).replace(numbers.SPACE, " ")
+
+    exact = words(gap_kind_="exact")
+    size = f"1.7 {numbers.TIMES} 10⁸"
+    limit = (
+        f"no better combination of the {size} kernels can lower the objective by more than 0.048 %"
+    )
+    assert exact.lower().startswith(limit)
+    assert "confidence" not in exact
+    bound = words(gap_kind_="bound")
+    assert bound.startswith(f"With 99 % confidence {limit}.")
+    assert "probability of at most 1 %" in bound
+    estimate = words(gap_kind_="estimate")
+    assert limit in estimate
+    assert "not a guarantee" in estimate
+    assert "one-sided 99 % confidence interval" in estimate
+    greedy = words(gap_kind_="none", gap_=np.nan, solver="greedy")
+    assert "solves no convex problem: there is no certificate" in greedy
+    refitted = words(gap_kind_="none", gap_=np.nan, solver="auto", debias=True)
+    assert "without its penalty" in refitted
+    assert "Greedy" not in refitted
+    assert "asked for 1 % and stopped before" in words(gap_kind_="exact", gap_=0.2)
+    assert "too few" in words(gap_kind_="estimate", gap_=np.inf)
+    assert "which is rounding" in words(gap_kind_="exact", gap_=1e-15)
+
+
+@pytest.mark.parametrize("gap", [4.8e-4, 4.801e-4, 0.01, 0.0999, 0.999, 3e-13, 0.2501])
+def test_a_limit_is_never_rounded_down(gap):
+    text = numbers.percent_at_most(gap).removesuffix("%").replace(numbers.SPACE, "")
+    raised = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+    mantissa, _, power = text.translate(raised).partition(f"{numbers.TIMES}10")
+    shown = float(mantissa.replace(",", "")) * 10 ** float(power or 0)
+    assert gap * (1 - 1e-8) <= shown / 100 <= gap * 1.1
+
+
+@pytest.mark.parametrize(("p", "kind"), [(1.0, "bound"), (1.5, "estimate")])
+def test_certificates_of_models_from_draws(monkeypatch, p, kind):
+    monkeypatch.setattr("manykernels.certificate.EXACT_WORK", 0)
+    X, y = data()
+    model = MKLRegressor(
+        degree=2, p=p, alpha=0.1, solver="mirror-descent", tol=0.5, random_state=0
+    ).fit(X, y)
+    assert model.gap_kind_ == kind
+    words = content.certificate(model)
+    assert numbers.percent_at_most(model.gap_) in words
+    assert ("With 99" in words) == (kind == "bound")
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_classes_and_the_one_whose_effects_are_shown(tmp_path):
+    X, y = data()
+    labels = np.array(["low", "middle", "high"])[np.digitize(y, [4.0, 6.5])]
+    names, counts = np.unique(labels, return_counts=True)
+    model = MKLClassifier(degree=1, alpha=1e-2).fit(X, labels)
+    page = page_of(model, X, labels, tmp_path / "a.html")
+    most = names[counts.argmax()]
+    sentences = [text for _, text in page.all("article")]
+    assert sentences
+    assert all(
+        f"decision value of the class {most} (the most frequent one)" in t for t in sentences
+    )
+    assert f"the class {most}, the most frequent of 3" in page.text
+    right = int(np.sum(model.predict(X) == labels))
+    assert f"{right} of 80 rows given to the report are predicted right" in page.text
+    two = subject_of(MKLClassifier(degree=1).fit(X, y > 5), X, y > 5, None, None)
+    assert two.label is None
+    assert "positive for True" in content.effect_sentence(two, two.plottable[0])
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_a_choice_by_cross_validation_is_told(tmp_path):
+    X, y = data()
+    model = MKLRegressorCV(degree=2, solver="greedy", cv=3).fit(X, y)
+    page = page_of(model, X, y, tmp_path / "a.html")
+    text = page.words("section", id="path")
+    assert text.startswith("How the number of terms was chosenCross-validation on 3 folds")
+    assert f"chose {model.n_terms_} terms" in text
+    assert "Greedy selection" in page.words("section", id="certificate")
+    assert page.all("dt")[-1][1] == "no certificate"
+    strength = MKLRegressorCV(degree=1, p=1, cv=3, n_alphas=5).fit(X, y)
+    words = content.choice(strength)
+    assert f"alpha = {numbers.number(strength.alpha_)}" in words
+    assert f"mean loss of {numbers.number(-strength.best_score_)}" in words
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_models_with_little_to_show(tmp_path):
+    X, y = data()
+    constant = MKLRegressor(degree=2, p=1, alpha=1e6).fit(X, y)
+    page = page_of(constant, X, y, tmp_path / "a.html")
+    assert page.words("p", class_="lede") == (
+        "Of 10 kernels considered none matters: the model predicts a constant."
+    )
+    gram = X.to_numpy() @ X.to_numpy().T
+    rows = np.arange(len(X)).reshape(-1, 1)
+    whole = MKLRegressor(kernels=[Precomputed(gram, "all")], degree=1, alpha=1e-3).fit(rows, y)
+    page = page_of(whole, rows, y, tmp_path / "b.html")
+    assert "there are no plots" in page.text
+    assert "linear model" not in page.text
+    assert "not functions of single columns" in page.text
+    one = page_of(constant, X[:1], y[:1], tmp_path / "c.html")
+    assert one.words("h1") == "A model of price"
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_long_tables_are_cut(monkeypatch, tmp_path, fitted):
+    monkeypatch.setattr("manykernels.report.page.LISTED", 2)
+    monkeypatch.setattr("manykernels.report.content.LISTED", 2)
+    monkeypatch.setattr("manykernels.report.subject.PLOTTED", 1)
+    page = page_of(*fitted, tmp_path / "a.html")
+    assert len([a for a, _ in page.all("tr") if "data-term" in a]) == 2
+    assert len(page.all("article")) == 1
+    assert f"the 2 strongest of {len(fitted[0].explain(None))} terms" in page.text
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_a_table_model_is_taken_apart(fitted, tmp_path):
+    model, X, y = fitted
+    raw = X.assign(w=X["w"].map({0: "no", 1: "some", 2: "much"}))
+
+    def encode(frame):
+        return frame.assign(w=frame["w"].map({"no": 0.0, "some": 1.0, "much": 2.0}))
+
+    table = SimpleNamespace(
+        estimator=model,
+        encode=encode,
+        levels={"w": ["no", "some", "much"]},
+        summary={"target": "rent", "scores": {"this model": 0.25}},
+    )
+    page = page_of(table, raw, y, tmp_path / "a.html")
+    assert page.words("h1") == "Predicts rent with R² 0.25 on rows"
+    assert "w = much" in page.text
+    other = page_of(table, raw, y, tmp_path / "b.html", summary={"target": "lease"})
+    assert other.words("h1").startswith("Predicts lease with R² 0.")
+    named = {"target": "lease", "evaluated_on": "the 80 rows of flats.csv"}
+    last = page_of(table, raw, y, tmp_path / "c.html", summary=named)
+    assert last.words("h1").endswith("on the 80 rows of flats.csv")
+    assert "linear model" in last.text
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_a_file_appears_whole_or_not_at_all(fitted, tmp_path, monkeypatch):
+    path = tmp_path / "new" / "report.html"
+    assert report.write(*fitted, str(path)) == path
+    before = path.read_bytes()
+
+    def fail(self, target):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("pathlib.Path.replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        report.write(*fitted, path)
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == ["report.html"]
+
+
+def test_what_is_not_a_model_is_refused(fitted, tmp_path, monkeypatch):
+    model, X, y = fitted
+    with pytest.raises(TypeError, match="model must be an estimator with terms"):
+        report.write(object(), X, y, tmp_path / "a.html")
+    with pytest.raises(ValueError, match="same number of rows, at least one; got 80 and 79"):
+        report.write(model, X, y[1:], tmp_path / "a.html")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'manykernels\[plot\]'"):
+        report.write(model, X, y, tmp_path / "a.html")
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'manykernels\[plot\]'"):
+        importlib.reload(report)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,279 @@
+"""The commands for tables, as a person or a script meets them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("typer")
+from typer.testing import CliRunner
+
+import manykernels
+from manykernels.cli.app import app
+from manykernels.cli.demo import flats
+
+COMMAND = [sys.executable, "-c", "from manykernels.cli import main; main()"]
+
+
+def invoke(*arguments):
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    assert "Traceback" not in done.output
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with a table, a model of it and the words of the fit."""
+    folder = tmp_path_factory.mktemp("tables")
+    table = flats(150)
+    table.loc[3:9, "area"] = np.nan
+    table.to_csv(folder / "flats.csv", index=False)
+    done = invoke(
+        *("fit", folder / "flats.csv", "--target", "rent", "--degree", "1", "--quiet"),
+        *("--model", folder / "flats.mk"),
+    )
+    assert done.exit_code == 0, done.output
+    (folder / "said.txt").write_text(done.stdout)
+    return folder
+
+
+def test_what_fit_says(folder):
+    said = (folder / "said.txt").read_text()
+    for words in (
+        "flats.csv: 150 rows, 8 columns; used: 4 of numbers, 2 of categories, 1 of dates",
+        "regression of 'rent'; 120 rows to train on, 30 held out",
+        "R^2 on 30 held-out rows",
+        "this model",
+        "linear model",
+        "mean",
+        "no other combination of the 13 kernels lowers the objective by more than",
+        "area is missing",
+        "share of variance",
+        "flats.mk",
+    ):
+        assert words in said, said
+    model = manykernels.load(folder / "flats.mk")
+    assert f"{model.summary['scores']['this model']:.3f}" in said
+
+
+def test_fit_for_programs(folder):
+    done = invoke(
+        *("fit", folder / "flats.csv", "--target", "rent", "--degree", "1", "--quiet", "--json")
+    )
+    facts = json.loads(done.stdout)
+    assert facts["target"] == "rent"
+    assert facts["n_kernels"] == 13
+    assert facts["scores"]["this model"] > 0.8
+    assert facts["terms"][0]["share"] >= facts["terms"][1]["share"]
+    assert facts["gap"] < 0.01
+    assert facts["gap_kind"] == "exact"
+
+
+def test_the_same_seed_gives_the_same_model(folder, tmp_path):
+    arguments = ["fit", folder / "flats.csv", "--target", "rent", "--degree", "1", "--quiet"]
+    again = invoke(*arguments, "--model", tmp_path / "m.mk")
+    assert again.exit_code == 0
+    rows = pd.read_csv(folder / "flats.csv")
+    one, two = (manykernels.load(p) for p in (folder / "flats.mk", tmp_path / "m.mk"))
+    assert one.predict(rows).equals(two.predict(rows))
+
+
+def test_predict(folder, tmp_path):
+    rows = pd.read_csv(folder / "flats.csv").drop(columns="rent")
+    rows[rows.columns[::-1]].to_csv(tmp_path / "new.csv", index=False)
+    done = invoke("predict", folder / "flats.mk", tmp_path / "new.csv", "-o", tmp_path / "out.csv")
+    assert done.exit_code == 0
+    assert "Wrote 150 predictions" in done.stderr
+    expected = manykernels.load(folder / "flats.mk").predict(rows)["rent"]
+    assert np.array_equal(pd.read_csv(tmp_path / "out.csv")["rent"], expected)
+    done = invoke("predict", folder / "flats.mk", tmp_path / "new.csv")
+    assert done.stdout.splitlines()[0] == "rent"
+    assert len(done.stdout.splitlines()) == 151
+    done = invoke("predict", folder / "flats.mk", tmp_path / "new.csv", "--json")
+    assert json.loads(done.stdout)[3]["rent"] == pytest.approx(expected[3])
+
+
+def test_explain(folder):
+    done = invoke("explain", folder / "flats.mk", "--top", "3")
+    assert "trained on 120 rows of flats.csv" in done.stdout
+    assert "more terms" in done.stdout
+    facts = json.loads(invoke("explain", folder / "flats.mk", "--json").stdout)
+    model = manykernels.load(folder / "flats.mk")
+    assert [row["term"] for row in facts["terms"]] == model.explain(20)["term"].tolist()
+
+
+def test_explain_one_row(folder):
+    table = folder / "flats.csv"
+    done = invoke("explain", folder / "flats.mk", table, "--row", "2", "--json")
+    facts = json.loads(done.stdout)
+    model = manykernels.load(folder / "flats.mk")
+    expected = float(model.predict(pd.read_csv(table))["rent"][1])
+    assert facts["prediction"]["rent"] == pytest.approx(expected)
+    assert sum(facts["contributions"].values()) == pytest.approx(expected)
+    assert facts["total"] == pytest.approx(expected)
+    said = invoke("explain", folder / "flats.mk", table, "--row", "2", "--top", "2").stdout
+    assert "intercept" in said
+    assert "others" in said
+    assert invoke("explain", folder / "flats.mk", table, "--row", "999").exit_code == 1
+    done = invoke("explain", folder / "flats.mk", "--row", "2")
+    assert done.exit_code == 1
+    assert "needs the table" in done.stderr
+
+
+def test_classes(tmp_path):
+    table = flats(150)
+    table["dear"] = np.where(table.pop("rent") > 1200, "yes", "no")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = invoke(
+        *("fit", tmp_path / "t.csv", "--target", "dear", "--degree", "1", "--quiet"),
+        *("--model", tmp_path / "m.mk"),
+    )
+    assert done.exit_code == 0
+    assert "classification of 'dear'" in done.stdout
+    assert "most frequent class" in done.stdout
+    done = invoke("predict", tmp_path / "m.mk", tmp_path / "t.csv")
+    assert done.stdout.splitlines()[0] == "dear,probability of no,probability of yes"
+    done = invoke("explain", tmp_path / "m.mk", tmp_path / "t.csv", "--row", "1")
+    assert "decision value" in done.stdout
+
+
+BAD = {
+    "empty": b"",
+    "one column": b"price\n" + b"1\n" * 30,
+    "duplicate": b"a,a,price\n" + b"1,2,3\n" * 30,
+    "latin": "größe,price\n".encode("latin-1") + b"1,2\n" * 30,
+    "mixed": b"a,price\n" + b"".join(b"%d,%d\n" % (k, k % 9) for k in range(40)) + b"x,3\n",
+    "two rows": b"a,price\n1,2\n2,3\n",
+    "no target": b"a,cost\n" + b"1,2\n2,1\n" * 20,
+    "target has no values": b"a,price\n" + b"1,\n2,\n" * 20,
+    "ragged": b"a,price\n1,2\n1,2,3\n",
+    "nothing but gaps": b"a,b,price\n" + b",,1\n,,2\n" * 20,
+    "binary": bytes(range(256)) * 20,
+}
+
+
+@pytest.mark.parametrize("content", BAD.values(), ids=BAD)
+def test_bad_files_are_messages(tmp_path, content):
+    path = tmp_path / "bad.csv"
+    path.write_bytes(content)
+    done = invoke("fit", path, "--target", "price", "--quiet")
+    assert done.exit_code == 1, done.output
+    assert done.stdout == "" or "rows to train on" in done.stdout
+    assert done.stderr.startswith("Error: ")
+    assert len(done.stderr) > 40
+
+
+def test_a_column_of_gaps_is_only_noted(tmp_path):
+    table = flats(60).assign(nothing=np.nan)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = invoke("fit", tmp_path / "t.csv", "--target", "rent", "--degree", "1", "--quiet")
+    assert done.exit_code == 0
+    assert "note: column 'nothing' has no values; it is left out." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--degree", "x"], "--degree must be numbers"),
+        (["--degree", "0"], "--degree must be numbers"),
+        (["--task", "guess"], "--task must be one of"),
+        (["--kernels", "magic"], "--kernels must be one of"),
+        (["--test", "2"], "--test must be from 0 to 0.9"),
+        (["--missing", "x"], "--missing must be one of"),
+    ],
+)
+def test_bad_options(folder, arguments, words):
+    done = invoke("fit", folder / "flats.csv", "--target", "rent", *arguments)
+    assert done.exit_code == 2
+    assert words in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_folders_that_are_not_there(folder, tmp_path):
+    path = tmp_path / "none" / "m.mk"
+    done = invoke("fit", folder / "flats.csv", "--target", "rent", "--model", path)
+    assert done.exit_code == 1
+    assert "there is no folder" in done.stderr
+
+
+def test_model_files_that_are_none(folder, tmp_path):
+    done = invoke("predict", tmp_path / "none.mk", folder / "flats.csv")
+    assert done.exit_code == 1
+    assert "does not exist" in done.stderr
+    done = invoke("explain", folder / "flats.csv")
+    assert done.exit_code == 1
+    assert "is no model file" in done.stderr
+    estimator = manykernels.MKLRegressor(degree=1).fit(np.arange(10.0)[:, None], np.arange(10.0))
+    done = invoke("explain", estimator.save(tmp_path / "e.mk"))
+    assert done.exit_code == 1
+    assert "saved from Python" in done.stderr
+
+
+def test_other_columns_at_prediction(folder, tmp_path):
+    table = pd.read_csv(folder / "flats.csv").rename(columns={"district": "distrikt"})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = invoke("predict", folder / "flats.mk", tmp_path / "t.csv")
+    assert done.exit_code == 1
+    assert "'district' may be its 'distrikt'" in done.stderr
+
+
+def test_ctrl_c_keeps_the_best_model_so_far(tmp_path):
+    flats(3000).to_csv(tmp_path / "t.csv", index=False)
+    arguments = ["fit", "t.csv", "--target", "rent", "--degree", "3", "--model", "m.mk"]
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Shells make their background jobs, of which the tests may be one, ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert process.stderr is not None
+    for line in process.stderr:  # the path has begun
+        if ": model " in line:
+            break
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    said, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors
+    assert "Interrupted" in said
+    model = manykernels.load(tmp_path / "m.mk")
+    assert model.summary["interrupted"]
+    assert model.summary["scores"]["this model"] > 0.5
+
+
+def test_demo(tmp_path):
+    pytest.importorskip("matplotlib")
+    done = invoke("demo", "--out", tmp_path)
+    assert done.exit_code == 0
+    assert "The truth: area" in done.stdout
+    assert sorted(os.listdir(tmp_path)) == ["flats.csv", "flats.html", "flats.mk"]
+    model = manykernels.load(tmp_path / "flats.mk")
+    first = model.explain(5)["term"].tolist()
+    assert set(first) == {"area", "district", "area * district", "distance", "built"}
+
+
+def test_bench():
+    done = invoke("bench", "--columns", "15")
+    assert done.exit_code == 0
+    assert "ten true terms among 816" in done.stdout
+
+
+def test_report(folder, tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "r.html"
+    done = invoke("report", folder / "flats.mk", folder / "flats.csv", "-o", path)
+    assert done.exit_code == 0, done.output
+    assert "150 rows of flats.csv" in path.read_text()
+    pd.read_csv(folder / "flats.csv").drop(columns="rent").to_csv(tmp_path / "t.csv", index=False)
+    done = invoke("report", folder / "flats.mk", tmp_path / "t.csv", "-o", path)
+    assert done.exit_code == 1
+    assert "'rent' is no column" in done.stderr

@@ -1,0 +1,366 @@
+"""Tables from files: reading, kinds of columns, encoding, models that know their columns."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import manykernels
+from manykernels.tables import (
+    Category,
+    Moment,
+    Number,
+    Settings,
+    TableError,
+    fit_table,
+    read,
+    split_table,
+)
+from manykernels.tables.columns import MISSING, OTHER, decimal_years, learn_columns
+
+rng = np.random.default_rng(0)
+
+
+def frame(rows=60):
+    area = rng.normal(70, 20, size=rows)
+    colour = rng.choice(["red", "green", "blue"], size=rows)
+    return pd.DataFrame(
+        {
+            "area": area,
+            "colour": colour,
+            "new": rng.choice([True, False], size=rows),
+            "day": pd.date_range("2020-01-01", periods=rows, freq="17D").strftime("%Y-%m-%d"),
+            "price": 3 * area + 40 * (colour == "red") + rng.normal(size=rows),
+        }
+    )
+
+
+def write(path, table, **options):
+    table.to_csv(path, index=False, **options)
+    return path
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt"])
+def test_text_files(tmp_path, ending):
+    table = frame()
+    path = tmp_path / f"table{ending}"
+    separator = {".tsv": "\t", ".txt": ";"}.get(ending.removesuffix(".gz"), ",")
+    write(path, table, sep=separator)
+    assert np.allclose(read(path)["price"], table["price"])
+    assert read(path).columns.tolist() == table.columns.tolist()
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".feather", ".parquet.gz", ".feather.gz"])
+def test_binary_files(tmp_path, ending):
+    pytest.importorskip("pyarrow")
+    table = frame()
+    path = tmp_path / f"table{ending.removesuffix('.gz')}"
+    (table.to_parquet if "parquet" in ending else table.to_feather)(path)
+    if ending.endswith(".gz"):
+        zipped = tmp_path / f"table{ending}"
+        zipped.write_bytes(gzip.compress(path.read_bytes()))
+        path = zipped
+    assert read(path).equals(table)
+
+
+def test_byte_order_marks_and_spaces_after_commas(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"\xef\xbb\xbfage, name\n1, anna\n2, bo\n")
+    assert read(path).columns.tolist() == ["age", "name"]
+    assert read(path)["name"].tolist() == ["anna", "bo"]
+
+
+def test_other_encodings_and_missing_values(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("größe;n\n1;?\n2;3\n".encode("latin-1"))
+    table = read(path, na=["?"], encoding="latin-1", separator=";")
+    assert table.columns.tolist() == ["größe", "n"]
+    assert table["n"].isna().tolist() == [True, False]
+
+
+BAD_FILES = {
+    "empty": (b"", "is empty. Export it again"),
+    "blank": (b"\n\n", "has no header row"),
+    "duplicate": (b"a,b,a\n1,2,3\n", "has 1 column name more than once: 'a'"),
+    "latin": ("größe,b\n1,2\n".encode("latin-1"), "is not utf-8 text: it has the byte 0xf6"),
+    "ragged": (b"a,b\n1,2\n1,2,3,4\n", "Expected 2 fields in line 3, saw 4"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_FILES.values(), ids=BAD_FILES)
+def test_bad_files(tmp_path, content, message):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    with pytest.raises(TableError, match=message):
+        read(path)
+
+
+def test_files_that_are_not_there_or_of_another_kind(tmp_path):
+    with pytest.raises(TableError, match="does not exist"):
+        read(tmp_path / "none.csv")
+    with pytest.raises(TableError, match="is a folder"):
+        read(tmp_path)
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(b"PK")
+    with pytest.raises(TableError, match=r"must be a \.csv.*got '\.xlsx'"):
+        read(path)
+    for name in ("t.parquet", "t.feather", "t.csv.gz"):
+        path = tmp_path / name
+        path.write_bytes(b"this is something else")
+        with pytest.raises(TableError, match="cannot be read"):
+            read(path)
+    path = tmp_path / "cut.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + 1000 * b"1,2\n")[:-20])
+    with pytest.raises(TableError, match="cannot be read"):
+        read(path)
+    with pytest.raises(TableError, match="'klingon' is unknown"):
+        read(write(tmp_path / "t.csv", frame()), encoding="klingon")
+
+
+def kinds(table, **options):
+    encoder, _ = learn_columns(table, options.get("categories", ()), options.get("keep", ()))
+    return {column.name: column for column in encoder.columns}
+
+
+def test_kinds_of_columns():
+    found = kinds(frame().drop(columns="price"))
+    assert {name: type(column) for name, column in found.items()} == {
+        "area": Number,
+        "colour": Category,
+        "new": Category,
+        "day": Moment,
+    }
+    assert found["colour"].levels == ["blue", "green", "red"]
+    assert found["new"].levels == ["False", "True"]
+
+
+def test_numbers_as_text_and_forced_categories():
+    table = pd.DataFrame({"a": [str(k / 3) for k in range(40)], "b": np.arange(40) % 3})
+    found = kinds(table, categories=["b"])
+    assert type(found["a"]) is Number
+    assert found["b"].levels == ["0", "1", "2"]
+    # The same categories if a gap has made floats of the integers.
+    other = pd.DataFrame({"a": [1.0, 2.0], "b": [2.0, np.nan]})
+    encoder, _ = learn_columns(table, ["b"], ())
+    assert encoder.encode(other)["b"].tolist() == [2.0, -1.0]
+
+
+def test_dates_are_decimal_years():
+    moments = pd.Series(pd.to_datetime(["1970-01-01", "2000-01-01", "2024-07-01"], utc=True))
+    assert np.allclose(decimal_years(moments), [1970, 2000, 2024.5], atol=0.003)
+    column = pd.DataFrame({"t": pd.date_range("2020-01-01", periods=30, freq="D")})
+    encoder, _ = learn_columns(column, (), ())
+    steps = np.diff(encoder.encode(column)["t"])
+    assert np.allclose(steps, 1 / 365.2425)
+    text = pd.DataFrame({"t": column["t"].dt.strftime("%Y-%m-%d %H:%M")})
+    assert np.allclose(encoder.encode(text), encoder.encode(column))
+
+
+def test_missing_values_are_filled_and_marked():
+    table = pd.DataFrame({"a": [1.0, np.nan, 3.0, 8.0], "b": ["x", None, "y", "x"], "c": range(4)})
+    encoder, _ = learn_columns(table, (), ())
+    encoded = encoder.encode(table)
+    assert encoded["a"].tolist() == [1, 3, 3, 8]
+    assert encoded["a is missing"].tolist() == [0, 1, 0, 0]
+    assert encoder.levels == {"b": ["x", "y", MISSING], "a is missing": ["no", "yes"]}
+    assert encoded["b"].tolist() == [0, 2, 1, 0]
+    assert encoder.kernels("auto") == [
+        ("auto", "a"),
+        ("categorical", "a is missing"),
+        ("categorical", "b"),
+        ("auto", "c"),
+    ]
+    # A gap where training had none is filled, too.
+    assert encoder.encode(table.assign(c=[np.nan, 0, 1, 2]))["c"][0] == 1.5
+
+
+def test_rare_categories_share_a_level():
+    words = [f"w{k}" for k in range(40)]
+    column = pd.DataFrame({"w": words[:30] * 5 + words})
+    encoder, notes = learn_columns(column, (), ())
+    assert len(encoder.columns[0].levels) == 31
+    assert encoder.columns[0].levels[-1] == OTHER
+    assert "has 40 categories" in notes[0]
+    encoded = encoder.encode(pd.DataFrame({"w": ["w0", "w35", "never seen"]}))["w"]
+    assert encoded.tolist() == [encoder.columns[0].levels.index("w0"), 30, 30]
+
+
+def test_useless_columns_are_left_out_with_a_note():
+    table = frame().drop(columns="price").assign(empty=np.nan, same=3)
+    encoder, notes = learn_columns(table, (), ())
+    assert "empty" not in encoder.names
+    assert "same" not in encoder.names
+    assert any("'empty' has no values" in note for note in notes)
+    assert any("'same' has the same value" in note for note in notes)
+
+
+def test_unusable_columns_are_all_named():
+    rows = 60
+    table = pd.DataFrame(
+        {
+            "id": range(1, rows + 1),
+            "name": [f"person {k}" for k in range(rows)],
+            "text": [
+                "a long story about nothing in particular, number " + str(k) for k in range(rows)
+            ],
+            "mixed": ["n/k" if k % 7 == 0 else str(k / 7) for k in range(rows)],
+            "wide": np.where(np.arange(rows) == 3, np.inf, np.arange(rows) / 7),
+            "fine": rng.normal(size=rows),
+        }
+    )
+    with pytest.raises(TableError) as caught:
+        learn_columns(table, (), ())
+    text = str(caught.value)
+    assert text.startswith("5 columns cannot be used as they are: 'id' looks like row numbers")
+    assert "'name' looks like identifiers or free text (60 different values in 60 rows" in text
+    assert "'text' looks like free text" in text
+    assert "'mixed' mixes numbers and text (such as 'n/k', in 9 rows" in text
+    assert "--na" in text
+    assert "'wide' has 1 infinite values" in text
+    assert "--drop id --drop name --drop text --drop mixed --drop wide" in text
+    found = kinds(table[["id", "name", "fine"]], keep=["id"], categories=["name"])
+    assert type(found["id"]) is Number
+    assert type(found["name"]) is Category
+
+
+BAD_TABLES = {
+    "target": ({}, {"target": "prise"}, "'prise' is no column of the table. Did you mean 'price'"),
+    "drop": ({}, {"drop": ["x"]}, "--drop 'x' is no column"),
+    "constant": ({"price": 1.0}, {}, "has the same value in all rows"),
+    "infinite": ({"price": [np.inf, *range(59)]}, {}, "has infinite values"),
+    "many": (
+        {"price": [f"p{k}" for k in range(60)]},
+        {},
+        r"60 different texts, too many for classes \(at most 50\)\. Is it the right column",
+    ),
+    "numbers": ({}, {"task": "classification"}, "too many for classes.*Use --task regression"),
+    "rare": ({"price": ["a"] * 57 + ["b"] * 3}, {}, "1 class of fewer than ten rows: 'b'"),
+    "words": (
+        {"price": ["a", "b"] * 30},
+        {"task": "regression"},
+        "must hold numbers for a regression; got 'a'",
+    ),
+    "gaps": (
+        {"area": [np.nan, *range(59)]},
+        {"missing": "refuse"},
+        r"1 column with missing values: 'area' \(1\).*--missing impute",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "options", "message"), BAD_TABLES.values(), ids=BAD_TABLES)
+def test_bad_tables(change, options, message):
+    with pytest.raises(TableError, match=message):
+        split_table(frame().assign(**change), Settings(**{"target": "price", **options}))
+
+
+def test_small_tables():
+    with pytest.raises(TableError, match="has 2 rows with a target; at least 20 are needed"):
+        split_table(frame(2), Settings("price"))
+    with pytest.raises(TableError, match="has a single column, 'price'"):
+        split_table(frame()[["price"]], Settings("price"))
+
+
+def test_rows_without_a_target_are_left_out():
+    table = frame()
+    table.loc[:4, "price"] = np.nan
+    split = split_table(table, Settings("price"))
+    assert len(split.train) + len(split.test) == 55
+    assert "5 rows without a target left out." in split.notes
+
+
+def test_task_and_notes():
+    table = frame().assign(price=np.arange(60) % 5)
+    split = split_table(table, Settings("price"))
+    assert split.task == "regression"
+    assert "5 distinct numbers" in split.notes[0]
+    assert split_table(table.assign(price=np.arange(60) % 2), Settings("price")).task == (
+        "classification"
+    )
+    many = split_table(frame(), Settings("price", max_rows=30))
+    assert len(many.train) == 30
+    assert "trained on 30 of 48 rows" in many.notes[0]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    table = frame(120)
+    settings = Settings("price", degree=[1])
+    split = split_table(table, settings)
+    return table, split, fit_table(split, settings)
+
+
+def test_scores_are_of_held_out_rows(fitted):
+    _, split, model = fitted
+    scores = model.summary["scores"]
+    truth = split.y_test
+    predicted = model.predict(split.test)["price"].to_numpy()
+    r2 = 1 - np.sum((truth - predicted) ** 2) / np.sum((truth - truth.mean()) ** 2)
+    assert scores["this model"] == pytest.approx(r2)
+    assert scores["this model"] > 0.95
+    assert scores["linear model"] > 0.95  # the truth is linear
+    assert scores["mean"] == pytest.approx(
+        1 - np.sum((truth - split.y_train.mean()) ** 2) / np.sum((truth - truth.mean()) ** 2)
+    )
+    assert set(split.train.index).isdisjoint(split.test.index)
+
+
+def test_order_of_columns_does_not_matter_and_others_are_ignored(fitted):
+    table, _, model = fitted
+    expected = model.predict(table)
+    turned = table[table.columns[::-1]].assign(extra="whatever")
+    assert model.predict(turned).equals(expected)
+
+
+def test_missing_renamed_and_changed_columns_are_named(fitted):
+    table, _, model = fitted
+    with pytest.raises(TableError, match=r"lacks 1 column .*'colour'.* may be its 'color': rename"):
+        model.predict(table.rename(columns={"colour": "color"}))
+    with pytest.raises(TableError, match="lacks 2 columns that the model needs: 'area', 'day'"):
+        model.predict(table.drop(columns=["day", "area"]))
+    with pytest.raises(TableError, match="'area' must hold numbers, as in training; got 'big'"):
+        model.predict(table.assign(area="big"))
+    with pytest.raises(TableError, match="'day' must hold dates, as in training; got 'monday'"):
+        model.predict(table.assign(day="monday"))
+    with pytest.raises(TableError, match="'area' has infinite values"):
+        model.predict(table.assign(area=np.inf))
+
+
+def test_contributions_and_terms(fitted):
+    table, _, model = fitted
+    parts = model.contributions(table)
+    assert np.allclose(parts.sum(axis=1), model.predict(table)["price"])
+    assert set(model.explain(None)["term"]) <= {"1", "area", "colour", "new", "day"}
+
+
+def test_files_of_table_models(fitted, tmp_path):
+    table, _, model = fitted
+    again = manykernels.load(model.save(tmp_path / "m.mk"))
+    assert again.predict(table).equals(model.predict(table))
+    assert again.summary == model.summary
+    assert again.encoder == model.encoder
+
+
+def test_classes(tmp_path):
+    table = frame(120)
+    table["kind"] = np.where(table["area"] > 70, "big", "small")
+    table = table.drop(columns="price")
+    settings = Settings("kind", degree=[1])
+    split = split_table(table, settings)
+    model = fit_table(split, settings)
+    out = model.predict(split.test)
+    assert out.columns.tolist() == ["kind", "probability of big", "probability of small"]
+    assert np.allclose(out.iloc[:, 1:].sum(axis=1), 1)
+    assert model.summary["scores"]["this model"] > 0.9
+    assert model.summary["metric"] == "accuracy"
+    assert (model.truth(table) == table["kind"]).all()
+    again = manykernels.load(model.save(tmp_path / "m.mk"))
+    assert again.predict(table).equals(model.predict(table))
+
+
+def test_no_rows_held_out():
+    settings = Settings("price", degree=[1], test=0.0)
+    split = split_table(frame(), settings)
+    assert len(split.test) == 0
+    assert fit_table(split, settings).summary["scores"] == {}
