@@ -294,3 +294,20 @@ def test_interrupt_warns_and_keeps_the_model(rng, monkeypatch):
     with pytest.warns(ConvergenceWarning, match="Interrupted after 3 iterations"):
         model = MKLRegressor(random_state=0, tol=1e-9).fit(X, y)
     assert np.all(np.isfinite(model.predict(X)))
+
+
+def test_notebooks_show_the_terms(rng):
+    X, y = interaction(rng)
+    frame = pd.DataFrame(X, columns=["<b>age", *(f"c{j}" for j in range(1, X.shape[1]))])
+    model = MKLRegressor(degree=2, p=1, alpha=1e-2)
+    plain = model._repr_html_()
+    assert "share of variance" not in plain
+    model.fit(frame, y)
+    text = model._repr_html_()
+    assert model._repr_mimebundle_()["text/html"].count("share of variance") == 1
+    assert "&lt;b&gt;age * c2" in text
+    assert "<b>age" not in text.split("share of variance")[1]
+    assert f"from {model.n_kernels_} kernels" in text
+    assert "can lower the objective by more than" in text
+    greedy = MKLRegressorCV(degree=1, solver="greedy", cv=2).fit(X, y)
+    assert "no certificate" in greedy._repr_html_()

@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, r2_score
 
-from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, report
+from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, report, words
 from manykernels.kernels import Precomputed
-from manykernels.report import content, numbers
+from manykernels.report import content
 from manykernels.report.figures import Drawing
 from manykernels.report.markup import Markup
 from manykernels.report.scores import scores_of
@@ -66,7 +66,7 @@ class Page(HTMLParser):
         return found[1]
 
     def words(self, tag, **attributes):
-        return " ".join(self.one(tag, **attributes).replace(numbers.SPACE, " ").split())
+        return " ".join(self.one(tag, **attributes).replace(words.SPACE, " ").split())
 
 
 def data(names=("u", "v", "w"), rows=80):
@@ -100,7 +100,7 @@ def test_the_numbers_are_those_of_the_model(page, fitted):
     assert [float(row["data-share"]) for row in rows] == table["share"].tolist()
     assert [int(row["data-sign"]) for row in rows] == table["sign"].tolist()
     shown = [text for attributes, text in page.all("div", class_="meter")]
-    assert shown == [numbers.percent(share) for share in table["share"]]
+    assert shown == [words.percent(share) for share in table["share"]]
     score = r2_score(y, model.predict(X))
     assert (
         page.words("h1") == f"Predicts price with R² {score:.2f} on the 80 rows given to the report"
@@ -114,7 +114,7 @@ def test_the_numbers_are_those_of_the_model(page, fitted):
     assert sums[matter - 1] >= 0.95
     assert matter == 1 or sums[matter - 2] < 0.95
     middle = np.median(np.abs(model.predict(X) - y))
-    assert f"off by {numbers.number(middle)} or less" in page.text
+    assert f"off by {words.number(middle)} or less" in page.text
 
 
 def test_baselines_are_computed_without_a_summary(page, fitted):
@@ -156,7 +156,7 @@ def test_a_summary_is_believed(fitted, tmp_path):
     assert page.one("title") == "Rents"
     assert page.words("h1") == "Predicts rent with R² 0.75 on 300 held-out rows"
     rows = re.findall(r"<th scope=\"row\">([^<]+)</th><td class=\"number\">([^<]+)<", page.text)
-    minus = numbers.MINUS
+    minus = words.MINUS
     assert rows == [("this model", "0.75"), ("mean", f"{minus}0.01"), ("linear model", "0.50")]
     settings = page.one("code")
     for part in ("rents.csv", "1,200 rows", "manykernels fit rents.csv", "alpha=0.01", "numpy"):
@@ -174,16 +174,16 @@ def test_effects_say_where_a_term_is_low_and_high(fitted):
         part = model.contributions(X, [name])[name].to_numpy()
         low, high = np.quantile(part, [0.05, 0.95])
         text = content.effect_sentence(subject, name)
-        assert f"between {numbers.number(low)} and {numbers.number(high)} to the prediction" in text
+        assert f"between {words.number(low)} and {words.number(high)} to the prediction" in text
         for word, row in (("lowest", part.argmin()), ("highest", part.argmax())):
             for column in model._terms().columns(name):
                 value = X.iloc[row, column]
                 known = {0: "no", 1: "some", 2: "much"} if column == 2 else {}
-                shown = known.get(value, numbers.number(value))
+                shown = known.get(value, words.number(value))
                 after = text.split(f"{word} at ")[1]
                 assert f"{X.columns[column]} = {shown}" in after
     assert content.effect_sentence(subject, subject.plottable[0]).startswith(
-        f"{numbers.percent(model.explain(1)['share'][0])} of the variance, the strongest of "
+        f"{words.percent(model.explain(1)['share'][0])} of the variance, the strongest of "
     )
 
 
@@ -278,38 +278,38 @@ def stub(**attributes):
 
 
 def test_certificates_in_words():
-    def words(**attributes):
-        return content.certificate(stub(**attributes)).replace(numbers.SPACE, " ")
+    def said(**attributes):
+        return words.certificate(stub(**attributes)).replace(words.SPACE, " ")
 
-    exact = words(gap_kind_="exact")
-    size = f"1.7 {numbers.TIMES} 10⁸"
+    exact = said(gap_kind_="exact")
+    size = f"1.7 {words.TIMES} 10⁸"
     limit = (
         f"no better combination of the {size} kernels can lower the objective by more than 0.048 %"
     )
     assert exact.lower().startswith(limit)
     assert "confidence" not in exact
-    bound = words(gap_kind_="bound")
+    bound = said(gap_kind_="bound")
     assert bound.startswith(f"With 99 % confidence {limit}.")
     assert "probability of at most 1 %" in bound
-    estimate = words(gap_kind_="estimate")
+    estimate = said(gap_kind_="estimate")
     assert limit in estimate
     assert "not a guarantee" in estimate
     assert "one-sided 99 % confidence interval" in estimate
-    greedy = words(gap_kind_="none", gap_=np.nan, solver="greedy")
+    greedy = said(gap_kind_="none", gap_=np.nan, solver="greedy")
     assert "solves no convex problem: there is no certificate" in greedy
-    refitted = words(gap_kind_="none", gap_=np.nan, solver="auto", debias=True)
+    refitted = said(gap_kind_="none", gap_=np.nan, solver="auto", debias=True)
     assert "without its penalty" in refitted
     assert "Greedy" not in refitted
-    assert "asked for 1 % and stopped before" in words(gap_kind_="exact", gap_=0.2)
-    assert "too few" in words(gap_kind_="estimate", gap_=np.inf)
-    assert "which is rounding" in words(gap_kind_="exact", gap_=1e-15)
+    assert "asked for 1 % and stopped before" in said(gap_kind_="exact", gap_=0.2)
+    assert "too few" in said(gap_kind_="estimate", gap_=np.inf)
+    assert "which is rounding" in said(gap_kind_="exact", gap_=1e-15)
 
 
 @pytest.mark.parametrize("gap", [4.8e-4, 4.801e-4, 0.01, 0.0999, 0.999, 3e-13, 0.2501])
 def test_a_limit_is_never_rounded_down(gap):
-    text = numbers.percent_at_most(gap).removesuffix("%").replace(numbers.SPACE, "")
+    text = words.percent_at_most(gap).removesuffix("%").replace(words.SPACE, "")
     raised = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
-    mantissa, _, power = text.translate(raised).partition(f"{numbers.TIMES}10")
+    mantissa, _, power = text.translate(raised).partition(f"{words.TIMES}10")
     shown = float(mantissa.replace(",", "")) * 10 ** float(power or 0)
     assert gap * (1 - 1e-8) <= shown / 100 <= gap * 1.1
 
@@ -322,9 +322,9 @@ def test_certificates_of_models_from_draws(monkeypatch, p, kind):
         degree=2, p=p, alpha=0.1, solver="mirror-descent", tol=0.5, random_state=0
     ).fit(X, y)
     assert model.gap_kind_ == kind
-    words = content.certificate(model)
-    assert numbers.percent_at_most(model.gap_) in words
-    assert ("With 99" in words) == (kind == "bound")
+    text = words.certificate(model)
+    assert words.percent_at_most(model.gap_) in text
+    assert ("With 99" in text) == (kind == "bound")
 
 
 @pytest.mark.usefixtures("no_figures")
@@ -359,9 +359,9 @@ def test_a_choice_by_cross_validation_is_told(tmp_path):
     assert "Greedy selection" in page.words("section", id="certificate")
     assert page.all("dt")[-1][1] == "no certificate"
     strength = MKLRegressorCV(degree=1, p=1, cv=3, n_alphas=5).fit(X, y)
-    words = content.choice(strength)
-    assert f"alpha = {numbers.number(strength.alpha_)}" in words
-    assert f"mean loss of {numbers.number(-strength.best_score_)}" in words
+    text = content.choice(strength)
+    assert f"alpha = {words.number(strength.alpha_)}" in text
+    assert f"mean loss of {words.number(-strength.best_score_)}" in text
 
 
 @pytest.mark.usefixtures("no_figures")

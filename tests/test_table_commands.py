@@ -53,7 +53,7 @@ def test_what_fit_says(folder):
         "this model",
         "linear model",
         "mean",
-        "no other combination of the 13 kernels lowers the objective by more than",
+        "No better combination of the 13 kernels can lower the objective by more than",
         "area is missing",
         "share of variance",
         "flats.mk",

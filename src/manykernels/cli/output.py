@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console as Screen
 from rich.table import Table
 
-from ..arrays import approximately
+from ..words import certificate, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,8 +89,8 @@ def show_fit(console: Console, model: TableModel, top: int, written: dict[str, s
         ]
         console.table(rows, (summary["metric"],))
     console.say(
-        f"best {len(estimator.terms_)} of {approximately(estimator.n_kernels_):.3g} kernels, in "
-        f"{len(table)} terms; {summary['seconds']:.1f} s"
+        f"best {len(estimator.terms_)} of {plural(estimator.n_kernels_, 'kernel')}, in "
+        f"{plural(len(table), 'term')}; {summary['seconds']:.1f} s"
     )
     console.say(certificate(estimator))
     _terms(console, table, top)
@@ -141,24 +141,6 @@ def show_row(
             "total": total,
             "contributions": {name: float(parts[name]) for name in ["intercept", *order]},
         }
-    )
-
-
-def certificate(estimator: Any) -> str:
-    """Return what is known of a model's distance from the best one, in words."""
-    kind, gap = estimator.gap_kind_, estimator.gap_
-    count = f"{approximately(estimator.n_kernels_):.3g}"
-    if kind == "none":
-        return f"chosen one by one from {count} kernels: no certificate of optimality"
-    if kind == "estimate":
-        return (
-            f"estimate: another combination of the {count} kernels may lower the objective by "
-            + (f"{100 * gap:.2g} %")
-        )
-    sure = "with high probability " if kind == "bound" else ""
-    return (
-        f"{sure}no other combination of the {count} kernels lowers the objective by more than "
-        f"{100 * gap:.2g} %"
     )
 
 

@@ -25,6 +25,7 @@ from ..randomness import generator
 from ..solvers import Result, Solver, choose, costs, run, solve_closed
 from ..store import save
 from .machine import KernelMachine, refuse_infinite
+from .notebook import html
 from .progress import Progress, watching
 
 if TYPE_CHECKING:
@@ -176,6 +177,16 @@ class FamilyMachine(KernelMachine):
         bases = self._kernels.on(self._scaled(X), X)
         frame = self._terms().contributions(bases, names, output)
         return frame if index is None else frame.set_axis(index, axis=0)
+
+    def _repr_html_inner(self) -> str:
+        # In scikit-learn this is the value of the property _repr_html_.
+        return html(self, self.explain(None) if hasattr(self, "terms_") else None)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in shown:
+            shown["text/html"] = self._repr_html_inner()
+        return shown
 
     def _terms(self) -> Terms:
         assert isinstance(self._predictor, Predictor)

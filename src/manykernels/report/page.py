@@ -12,11 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..words import (
+    MINUS,
+    NOTHING,
+    certificate,
+    count,
+    number,
+    percent,
+    percent_at_most,
+    score,
+)
 from . import content
 from .content import LISTED
 from .figures import Drawing, close, draw
 from .markup import Markup, element, join
-from .numbers import MINUS, NOTHING, count, number, percent, percent_at_most, score
 from .scores import Scores, headline, score_note, scores_of
 from .subject import Subject
 
@@ -57,7 +66,7 @@ def make_page(subject: Subject, title: str | None) -> str:
         "interactions": interactions(subject),
         "prediction_note": join(content.prediction_note(subject)),
         "predictions": predictions(subject),
-        "certificate": join(content.certificate(subject.estimator)),
+        "certificate": join(certificate(subject.estimator)),
         "effort": join(content.effort(subject.estimator, subject.summary)),
         "convergence": convergence(subject),
         "path": path(subject),
@@ -309,7 +318,7 @@ def convergence(subject: Subject) -> Markup:
         lambda ax: _on(ConvergenceDisplay, ax, estimator),
         "convergence",
         f"Objective along the fit, from {number(first)} to {number(last)}. "
-        + content.certificate(estimator),
+        + certificate(estimator),
         WIDE,
     )
     return drawing.shown()

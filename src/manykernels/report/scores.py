@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
-from .numbers import SPACE, count, plural, score
+from ..words import SPACE, count, plural, score
 from .subject import Subject
 
 OURS = "this model"

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..arrays import Array
 from ..explain import Terms
-from .numbers import number
+from ..words import number
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..arrays import Array
+from ..words import plural
 
 LEVELS = 30
 """Most categories of a column that have a level of their own; rarer ones are one level together."""
@@ -316,11 +317,6 @@ def _row_numbers(values: Array) -> bool:
     if len(values) < FEW_ROWS or np.any(values != np.round(values)):
         return False
     return bool(np.all(np.diff(np.sort(values)) == 1))
-
-
-def plural(count: int, word: str) -> str:
-    """Return for instance "1 row" or "1,200 rows"."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def _others(count: int) -> str:

@@ -20,13 +20,13 @@ from sklearn.preprocessing import StandardScaler
 from ..arrays import Array
 from ..estimators import MKLClassifierCV, MKLRegressorCV
 from ..estimators.base import BaseMKL, InterruptedWarning
+from ..words import plural
 from .columns import (
     Encoder,
     TableError,
     as_words,
     learn_columns,
     missing_column,
-    plural,
 )
 from .model import TableModel
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from .columns import TableError, plural
+from ..words import plural
+from .columns import TableError
 
 TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None}
 BINARY = {".parquet", ".pq", ".feather", ".arrow"}

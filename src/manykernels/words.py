@@ -1,8 +1,11 @@
-"""Numbers as a reader wants to see them."""
+"""Numbers and certificates as a reader wants to see them."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
+
+from .solvers import Greedy
 
 SPACE = "\u00a0"
 """Between a number and its unit, where no line may end."""
@@ -108,3 +111,53 @@ def score(value: float) -> str:
 def plural(size: int, noun: str) -> str:
     """Return for instance ``"1 term"`` or ``"1,200 terms"``."""
     return f"{count(size)} {noun}{'' if size == 1 else 's'}"
+
+
+def certificate(estimator: Any) -> str:
+    """Return in words how far the objective can be from the best of the whole family."""
+    kind, gap = estimator.gap_kind_, float(estimator.gap_)
+    kernels = plural(estimator.n_kernels_, "kernel")
+    if kind == "none":
+        return _uncertified(estimator)
+    if not math.isfinite(gap):
+        return (
+            f"The draws were too few to say how far the objective is from the best over {kernels}."
+        )
+    limit = (
+        f"no better combination of the {kernels} can lower the objective by more than "
+        f"{percent_at_most(gap)}"
+    )
+    if kind == "exact":
+        if gap < 1e-9:
+            limit += ", which is rounding"
+        text = f"{limit[0].upper()}{limit[1:]}. Every kernel was taken into account."
+    elif kind == "bound":
+        text = (
+            f"With 99{SPACE}% confidence {limit}. Kernels were drawn at random, not listed: the "
+            f"bound holds but for a probability of at most 1{SPACE}%."
+        )
+    else:
+        text = (
+            f"By an estimate from random draws, {limit}. That is the upper limit of a one-sided "
+            f"99{SPACE}% confidence interval; it rests on the normal theory of a mean, so it is "
+            "not a guarantee."
+        )
+    tol = getattr(estimator, "tol", None)
+    if tol is not None and gap > tol:
+        text += f" The fit was asked for {percent_at_most(float(tol))} and stopped before."
+    return text
+
+
+def _uncertified(estimator: Any) -> str:
+    solver = getattr(estimator, "solver", None)
+    if getattr(estimator, "debias", False) and not (
+        isinstance(solver, Greedy) or (isinstance(solver, str) and solver == "greedy")
+    ):
+        return (
+            "The terms were selected by a convex problem and then fitted anew without its penalty. "
+            "The fit without penalty has no certificate."
+        )
+    return (
+        "Greedy selection adds one term after another and solves no convex problem: there is no "
+        "certificate of how far the model is from the best."
+    )

@@ -1,0 +1,41 @@
+"""What a notebook shows of an estimator: scikit-learn's diagram and, once fitted, its terms."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils import estimator_html_repr
+
+from ..words import certificate, percent, plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TOP = 8
+"""Terms shown."""
+
+_BAR = (
+    '<td style="text-align:left;min-width:8em"><span style="display:inline-block;height:.7em;'
+    'width:{width:.1f}em;background:#7aa6d6;border-radius:2px"></span></td>'
+)
+
+
+def html(estimator: Any, table: pd.DataFrame | None) -> str:
+    """Return the diagram of an estimator and, given the table of its terms, the first of these."""
+    diagram = str(estimator_html_repr(estimator))
+    if table is None:
+        return diagram
+    rows = []
+    for term, share in zip(table["term"][:TOP], table["share"][:TOP], strict=True):
+        bar = _BAR.format(width=8 * min(max(float(share), 0.0), 1.0))
+        rows.append(f"<tr><th>{escape(str(term))}</th><td>{percent(float(share))}</td>{bar}</tr>")
+    more = len(table) - len(rows)
+    rest = f"<p>and {plural(more, 'term')} more</p>" if more > 0 else ""
+    kernels = plural(estimator.n_kernels_, "kernel")
+    return (
+        f"{diagram}<div><p>{plural(len(table), 'term')} from {kernels}. "
+        f"{escape(certificate(estimator))}</p><table><thead><tr><th>term</th>"
+        '<th colspan="2">share of variance</th></tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>{rest}</div>"
+    )
