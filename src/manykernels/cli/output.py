@@ -84,7 +84,7 @@ def show_fit(console: Console, model: TableModel, top: int, written: dict[str, s
     if summary["scores"]:
         console.say(f"\n{summary['metric']} on {summary['rows_test']:,} held-out rows")
         rows = [
-            {"model": name, summary["metric"]: f"{score:.3f}"}
+            {"model": name, summary["metric"]: f"{round(score, 3) + 0.0:.3f}"}
             for name, score in summary["scores"].items()
         ]
         console.table(rows, (summary["metric"],))
