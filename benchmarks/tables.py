@@ -4,7 +4,12 @@ Eight tables, CSV files with a column `target` in the folder `extra/` of MANYKER
 the rows to train, 20 % to test, five seeds. Scores: R^2, or accuracy for classes (madelon,
 higgs15k). Every method runs on one thread, its settings chosen on the training rows alone. Support
 vectors and kernel ridge see at most 10,000 training rows and choose their settings on 3,000 of
-them. Finished cells are kept under docs/benchmarks/reproduction/runs and not computed again.
+them. EBM is not run on madelon: one fit took more than half an hour there. Finished cells are kept
+under docs/benchmarks/reproduction/runs and not computed again.
+
+How ours makes its base kernels (functions of a column, two kernels a column, weights of splines)
+and p = 1 were chosen while looking at scores on one or two splits of seven of these tables; seeds,
+strengths and degrees were not. The comparison flatters ours by as much.
 
     MANYKERNELS_DATA=... python dev.py bench benchmarks/tables.py
 """
@@ -24,6 +29,9 @@ SEEDS = 5
 QUADRATIC_ROWS = 10_000
 TUNING_ROWS = 3_000
 CLASSES = ("madelon", "higgs15k")
+LEFT_OUT = {("EBM", "madelon")}
+"""Cells that are not computed."""
+
 TABLES = (
     "concrete",
     "grid_stability",
@@ -142,6 +150,7 @@ def standing(frame):
         scores = frame[frame["table"] == name].pivot_table(
             index="seed", columns="method", values="score"
         )
+        scores = scores.reindex(columns=list(METHODS))
         means = scores.mean()
         row = {"table": name}
         row |= {method: f"{means[method]:.4f}" for method in METHODS}
@@ -153,7 +162,9 @@ def standing(frame):
 
 def difference(scores, other, label):
     """Return ours minus another with the standard error of the paired difference."""
-    gaps = scores["ours"] - scores[other]
+    gaps = (scores["ours"] - scores[other]).dropna()
+    if gaps.empty:
+        return {f"ours - {label}": "not run", f"not worse than {label}": "not run"}
     error = gaps.std(ddof=1) / np.sqrt(len(gaps))
     return {
         f"ours - {label}": f"{gaps.mean():+.4f} ± {error:.4f} ({other})",
@@ -181,6 +192,7 @@ def main(wanted):
         for seed in range(SEEDS)
         for name in tables
         for method in methods
+        if (method, name) not in LEFT_OUT
     ]
     frame = complete(runs, compute, DOCS / "reproduction" / "runs", progress=False)
     if wanted:
@@ -188,7 +200,7 @@ def main(wanted):
     ranks = standing(frame)
     best = int((ranks["not worse than best other"] == "yes").sum())
     against = int((ranks["not worse than EBM"] == "yes").sum())
-    text = "\n\n".join(__doc__.split("\n\n")[1:2]) + (
+    text = "\n\n".join(__doc__.split("\n\n")[1:3]) + (
         f"\n\nOurs is best or within one standard error of the best on {best} of {len(TABLES)} "
         f"tables, and not worse than EBM (by one standard error) on {against}."
     )
