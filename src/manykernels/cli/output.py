@@ -131,7 +131,9 @@ def show_row(
     what = "decision value" if classes else "prediction"
     rows.append({"term": what, "contribution": f"{total:.4g}"})
     first = prediction.iloc[0]
-    console.say(f"{model.summary['target']}: {first.iloc[0]}")
+    value = first.iloc[0]
+    shown = value if classes else f"{value:.6g}"
+    console.say(f"{model.summary['target']}: {shown}")
     for name, value in first.iloc[1:].items():
         console.say(f"{name}: {value:.3f}")
     console.table(rows, ("contribution",))

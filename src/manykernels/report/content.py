@@ -149,14 +149,15 @@ def effort(estimator: Any, summary: Mapping[str, Any]) -> str:
 
 def choice(estimator: Any) -> str:
     """Return what was chosen by cross-validation."""
-    folds = plural(int(estimator.score_path_.shape[2]), "fold")
+    folds = int(estimator.score_path_.shape[2])
+    judge = f"Cross-validation on {folds} folds" if folds > 1 else "A part of the training rows"
     tried = int(np.isfinite(estimator.score_path_).any(axis=2).sum())
     if hasattr(estimator, "n_terms_"):
         chosen = plural(estimator.n_terms_, "term")
     else:
         chosen = f"alpha = {number(estimator.alpha_)}"
     return (
-        f"Cross-validation on {folds} compared {plural(tried, 'setting')} and chose {chosen}, "
+        f"{judge} compared {plural(tried, 'setting')} and chose {chosen}, "
         f"degree {estimator.degree_} and p = {number(estimator.p_)}, with a mean loss of "
         f"{number(-estimator.best_score_)} on the rows left out."
     )
