@@ -4,6 +4,7 @@ demo   find the interactions in a data set and compare with ridge and a polynomi
 test   run the tests (further arguments go to pytest)
 lint   check format, style and types, build a wheel and import it in an empty environment
 bench  run the benchmarks of the folder benchmarks/
+docs   build the documentation, with the gallery of examples, to docs/_build/html
 """
 
 import hashlib
@@ -85,8 +86,14 @@ def bench(arguments):
         run(python, script, env=dict(os.environ))  # benchmarks set their own threads
 
 
+def docs(arguments):
+    source, pages = ROOT / "docs", ROOT / "docs" / "_build" / "html"
+    run(environment(["docs"]), "-m", "sphinx", "-W", "--keep-going", *arguments, source, pages)
+    print(f"Open {pages / 'index.html'} in a browser.")
+
+
 def main():
-    tasks = {"demo": demo, "test": test, "lint": lint, "bench": bench}
+    tasks = {"demo": demo, "test": test, "lint": lint, "bench": bench, "docs": docs}
     if len(sys.argv) < 2 or sys.argv[1] not in tasks:
         print(__doc__)
         sys.exit(2)

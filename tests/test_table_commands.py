@@ -254,7 +254,7 @@ def test_demo(tmp_path):
     pytest.importorskip("matplotlib")
     done = invoke("demo", "--out", tmp_path)
     assert done.exit_code == 0
-    assert "The truth: area" in done.stdout
+    assert "The truth: rent = area times" in done.stdout
     assert sorted(os.listdir(tmp_path)) == ["flats.csv", "flats.html", "flats.mk"]
     model = manykernels.load(tmp_path / "flats.mk")
     first = model.explain(5)["term"].tolist()

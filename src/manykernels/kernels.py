@@ -346,7 +346,7 @@ def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> Kern
 def _is_map(kernel: Any) -> bool:
     if isinstance(kernel, str):
         return kernel == "auto" or kernel in MAPS
-    return isinstance(kernel, tuple(MAPS.values()))
+    return hasattr(kernel, "features") and hasattr(kernel, "fit")
 
 
 def _map_kernels(

@@ -60,8 +60,9 @@ def run(out: Path | None) -> None:
         written["report"] = str(report.write(model, split.test, split.y_test, out / "flats.html"))
     show_fit(console, model, 8, written)
     console.say(
-        "\nThe truth: area, and area together with district; then distance and year built. Floor, "
-        "pets and the date have no effect."
+        "\nThe truth: rent = area times a price per square metre that depends on the district, "
+        "less for a longer distance, more for very old and very new buildings. Floor, pets and "
+        "the date have no effect."
     )
     if out is None:
         console.say("With --out FOLDER the table, the model and an HTML report are written there.")
