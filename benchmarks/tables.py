@@ -8,8 +8,9 @@ them. EBM is not run on madelon: one fit took more than half an hour there. Fini
 under docs/benchmarks/reproduction/runs and not computed again.
 
 How ours makes its base kernels (functions of a column, two kernels a column, weights of splines)
-and p = 1 were chosen while looking at scores on one or two splits of seven of these tables; seeds,
-strengths and degrees were not. The comparison flatters ours by as much.
+and p = 1 were chosen while looking at scores on one or two splits of seven of these tables, and the
+rule to take the lowest degree that is not clearly worse after seeing those of concrete; seeds and
+strengths were not. The comparison flatters ours by as much.
 
     MANYKERNELS_DATA=... python dev.py bench benchmarks/tables.py
 """

@@ -632,3 +632,28 @@ def test_degrees_with_kernels_of_their_own(degree, rng):
     assert set(sizes) == {16}
     again = MKLRegressor("auto", degree=2, p=1, alpha=model.alpha_).fit(X, y)
     np.testing.assert_allclose(model.predict(X), again.predict(X), atol=1e-8)
+
+
+def test_the_lowest_degree_that_is_not_clearly_worse():
+    from manykernels.estimators.cv import Candidate, _lowest_degree
+
+    sizes = np.array([2.0, 1.0])
+    candidates = [Candidate(3, 1.0, sizes), Candidate(1, 1.0, sizes), Candidate(2, 1.0, sizes)]
+    # Degree 1 is always worse by about 1; degree 2 is sometimes better than degree 3.
+    scores = {3: [-1.0, -2.0, -1.2, -1.9], 1: [-2.0, -3.1, -2.1, -3.0], 2: [-1.1, -1.9, -1.3, -2.0]}
+    table = np.full((3, 2, 4), -9.0)
+    for number, candidate in enumerate(candidates):
+        table[number, 1] = scores[candidate.degree]
+    assert _lowest_degree(candidates, table, (0, 1)) == (2, 1)
+    table[2, 1] -= 1.0
+    assert _lowest_degree(candidates, table, (0, 1)) == (0, 1)
+    table[1, 1] = table[0, 1]
+    assert _lowest_degree(candidates, table, (0, 1)) == (1, 1)
+    # One fold tells nothing about errors.
+    assert _lowest_degree(candidates, table[:, :, :1], (0, 1)) == (0, 1)
+
+
+def test_a_degree_that_is_needed_is_chosen(rng):
+    X, y = interaction(rng, n=120)
+    assert MKLRegressorCV(degree=[1, 2, 3], p=1, n_alphas=8).fit(X, y).degree_ == 2
+    assert MKLRegressorCV(degree=[1, 2], solver="greedy").fit(X, X[:, 0] + X[:, 1]).degree_ == 1

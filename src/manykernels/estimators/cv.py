@@ -260,7 +260,8 @@ class BaseCV(BaseMKL):
                 table[number, : len(part), fold] = part
         mean = table.mean(axis=2)
         best = np.unravel_index(int(mean.argmax()), mean.shape)
-        number, place = int(best[0]), int(best[1])
+        best = _lowest_degree(candidates, table, (int(best[0]), int(best[1])))
+        number, place = best
         if self.one_standard_error and len(scores) > 1:
             error = float(table[best].std(ddof=1)) / np.sqrt(len(scores))
             # Models come in the order from simple to rich.
@@ -294,6 +295,26 @@ class BaseCV(BaseMKL):
         predictor = make_predictor(family, result, problem.weights)
         self._store(family, result, predictor)
         return predictor, result.solution.alpha
+
+
+def _lowest_degree(
+    candidates: list[Candidate], table: Array, best: tuple[int, int]
+) -> tuple[int, int]:
+    """Return the best model of the lowest degree that is not clearly worse than the best of all.
+
+    Clearly is by more than the standard error of the differences in the folds: terms of a higher
+    degree are many, and harder to understand. With a single fold the best is taken.
+    """
+    folds = table.shape[2]
+    order = sorted(range(len(candidates)), key=lambda number: candidates[number].degree)
+    for number in order if folds > 1 else []:
+        if candidates[number].degree >= candidates[best[0]].degree:
+            break
+        place = int(table[number].mean(axis=1).argmax())
+        losses = table[best] - table[number, place]
+        if losses.mean() <= losses.std(ddof=1) / np.sqrt(folds):
+            return number, place
+    return best
 
 
 def _in_order(results: Any) -> list[list[Array]]:

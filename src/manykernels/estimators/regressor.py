@@ -141,7 +141,8 @@ class MKLRegressorCV(Regression, BaseCV):
     kernels : str, callable, scikit-learn kernel or list, default="linear"
         Base kernels; see :class:`MKLRegressor`, as for parameters not described here.
     degree : int or list of int, default=3
-        Largest number of base kernels in a product; one of a list is chosen.
+        Largest number of base kernels in a product. Of a list the lowest is chosen that is not
+        worse than the best by more than the standard error of the difference over folds.
     index_set : {"auto", "tuples", "monomials", "interactions"}, default="auto"
         Which products are in the family.
     rho : sequence of float, default=ones
