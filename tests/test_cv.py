@@ -657,3 +657,12 @@ def test_a_degree_that_is_needed_is_chosen(rng):
     X, y = interaction(rng, n=120)
     assert MKLRegressorCV(degree=[1, 2, 3], p=1, n_alphas=8).fit(X, y).degree_ == 2
     assert MKLRegressorCV(degree=[1, 2], solver="greedy").fit(X, X[:, 0] + X[:, 1]).degree_ == 1
+
+
+@pytest.mark.parametrize("n", [160, 320])
+def test_a_product_without_effects_of_its_factors_is_found(n, rng):
+    X, new = rng.normal(size=(n, 3)), rng.normal(size=(500, 3))
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=n)
+    model = MKLRegressorCV(kernels="auto", degree=2).fit(X, y)
+    assert model.explain(1)["term"].tolist() == ["x0 * x1"]
+    assert model.score(new, new[:, 0] * new[:, 1]) > 0.85

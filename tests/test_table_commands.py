@@ -55,7 +55,7 @@ def test_what_fit_says(folder):
         "mean",
         "No better combination of the 13 kernels can lower the objective by more than",
         "area is missing",
-        "share of variance",
+        "terms, by their share of the variance of predictions",
         "flats.mk",
     ):
         assert words in said, said
@@ -277,3 +277,44 @@ def test_report(folder, tmp_path):
     done = invoke("report", folder / "flats.mk", tmp_path / "t.csv", "-o", path)
     assert done.exit_code == 1
     assert "'rent' is no column" in done.stderr
+
+
+def test_files_are_not_replaced_by_mistake(folder, tmp_path):
+    table, model = folder / "flats.csv", folder / "flats.mk"
+    before = table.read_bytes(), model.read_bytes()
+    for arguments in (
+        ["fit", table, "--target", "rent", "--model", table],
+        ["fit", table, "--target", "rent", "--model", tmp_path / "x", "--report", tmp_path / "x"],
+        ["predict", model, table, "-o", model],
+        ["predict", model, table, "-o", table],
+        ["report", model, table, "-o", tmp_path],
+        ["report", model, table, "-o", "/dev/null"],
+    ):
+        done = invoke(*arguments)
+        assert done.exit_code == 1, arguments
+        assert "given twice" in done.stderr or "it is no file" in done.stderr
+    assert (table.read_bytes(), model.read_bytes()) == before
+
+
+def test_links_are_followed(folder, tmp_path):
+    pytest.importorskip("matplotlib")
+    link, place = tmp_path / "link.html", tmp_path / "place.html"
+    place.write_text("old")
+    link.symlink_to(place)
+    assert invoke("report", folder / "flats.mk", folder / "flats.csv", "-o", link).exit_code == 0
+    assert link.is_symlink()
+    assert place.read_text() != "old"
+    model = manykernels.load(folder / "flats.mk")
+    saved = tmp_path / "saved.mk"
+    saved.write_bytes(b"old")
+    (tmp_path / "m.mk").symlink_to(saved)
+    model.save(tmp_path / "m.mk")
+    assert manykernels.load(saved).summary == model.summary
+
+
+def test_unknown_categories_are_noted(folder, tmp_path):
+    table = pd.read_csv(folder / "flats.csv").assign(district="the moon")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = invoke("predict", folder / "flats.mk", tmp_path / "t.csv")
+    assert done.exit_code == 0
+    assert "'district' has values that the model does not know, such as 'the moon'" in done.stderr

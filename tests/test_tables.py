@@ -217,7 +217,8 @@ def test_unusable_columns_are_all_named():
     assert "'text' looks like free text" in text
     assert "'mixed' mixes numbers and text (such as 'n/k', in 9 rows" in text
     assert "--na" in text
-    assert "'wide' has 1 infinite values" in text
+    assert "'wide' has infinite values" in text
+    assert "as it is with --keep NAME" in text
     assert "--drop id --drop name --drop text --drop mixed --drop wide" in text
     found = kinds(table[["id", "name", "fine"]], keep=["id"], categories=["name"])
     assert type(found["id"]) is Number
@@ -235,7 +236,7 @@ BAD_TABLES = {
         r"60 different texts, too many for classes \(at most 50\)\. Is it the right column",
     ),
     "numbers": ({}, {"task": "classification"}, "too many for classes.*Use --task regression"),
-    "rare": ({"price": ["a"] * 57 + ["b"] * 3}, {}, "1 class of fewer than ten rows: 'b'"),
+    "rare": ({"price": ["a"] * 57 + ["b"] * 3}, {}, r"classes of fewer than ten rows \(1\): 'b'"),
     "words": (
         {"price": ["a", "b"] * 30},
         {"task": "regression"},
@@ -364,3 +365,116 @@ def test_no_rows_held_out():
     split = split_table(frame(), settings)
     assert len(split.test) == 0
     assert fit_table(split, settings).summary["scores"] == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "numbers"),
+    [
+        (["$1,200", "$35.50", "-$7"], [1200, 35.5, -7]),
+        (["12%", "8.5%", "100 %"], [12, 8.5, 100]),
+        (["3,5", "12,25", "7"], [3.5, 12.25, 7]),
+        (["1,200", "35,000", "1,234,567.5"], [1200, 35000, 1234567.5]),
+        (["1 200", "35 €", "7"], [1200, 35, 7]),
+    ],
+)
+def test_numbers_as_people_write_them(words, numbers):
+    table = pd.DataFrame({"n": words * 10, "z": rng.normal(size=30)})
+    encoder, _ = learn_columns(table, (), ())
+    assert type(encoder.columns[0]) is Number
+    assert np.allclose(encoder.encode(table)["n"], numbers * 10)
+    one = table.iloc[:1]
+    assert np.allclose(encoder.encode(one)["n"], numbers[:1])
+
+
+@pytest.mark.parametrize(
+    "style", ["%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%Y/%m/%d", "%Y-%m-%dT%H:%M:%S"]
+)
+def test_dates_as_people_write_them(style):
+    days = pd.Series(pd.date_range("2023-01-05", periods=60, freq="5D"))
+    table = pd.DataFrame({"d": days.dt.strftime(style), "z": rng.normal(size=60)})
+    encoder, _ = learn_columns(table, (), ())
+    assert type(encoder.columns[0]) is Moment
+    assert np.allclose(encoder.encode(table)["d"], decimal_years(days.dt.tz_localize("UTC")))
+    # The days of one month alone do not tell.
+    few = encoder.encode(table.iloc[:1])
+    assert np.allclose(few["d"], decimal_years(days[:1].dt.tz_localize("UTC")))
+
+
+def test_dates_that_could_be_read_in_two_ways_are_refused():
+    table = pd.DataFrame({"d": ["01/02/2023", "03/04/2023"] * 20, "z": rng.normal(size=40)})
+    with pytest.raises(TableError, match="may begin with the day or with the month"):
+        learn_columns(table, (), ())
+
+
+def test_row_numbers_with_some_rows_held_out():
+    table = frame(100).assign(order=np.arange(1000, 1100))
+    with pytest.raises(TableError, match="'order' looks like row numbers"):
+        split_table(table, Settings("price"))
+
+
+def test_lists_are_refused():
+    table = frame().assign(things=[[1, 2]] * 60)
+    with pytest.raises(TableError, match="'things' holds lists"):
+        split_table(table, Settings("price"))
+
+
+TARGETS = {
+    "currency": ([f"${k},100.50" for k in range(1, 61)], "regression", None),
+    "percent": ([f"{k}%" for k in range(60)], "regression", None),
+    "mixed": (["abc", *map(str, range(59))], None, "mixes numbers and text .such as 'abc'.*--na"),
+    "dates": (
+        pd.date_range("2020-01-01", periods=60).strftime("%Y-%m-%d").tolist(),
+        None,
+        "holds dates, which cannot be predicted",
+    ),
+}
+
+
+@pytest.mark.parametrize(("values", "task", "message"), TARGETS.values(), ids=TARGETS)
+def test_targets_as_people_write_them(values, task, message):
+    table = frame().assign(price=values)
+    if message is None:
+        split = split_table(table, Settings("price"))
+        assert split.task == task
+        assert np.all(np.isfinite(split.y_train))
+    else:
+        with pytest.raises(TableError, match=message):
+            split_table(table, Settings("price"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"PK\x03\x04 something", "is an Excel file or a zip"),
+        (gzip.compress(b"a,b\n1,2\n"), r"is gzipped. Rename it to t\.csv\.gz"),
+        (b"PAR1....", "is a Parquet file"),
+        ("a,b\n1,2\n".encode("utf-16"), "is UTF-16 text. Use --encoding utf-16"),
+        (b"a,b\n", "has a header but no rows"),
+    ],
+)
+def test_files_in_disguise(tmp_path, content, message):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    with pytest.raises(TableError, match=message):
+        read(path)
+
+
+def test_separators_are_found_and_checked(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n1,5;2\n")
+    assert read(path).columns.tolist() == ["a", "b"]
+    with pytest.raises(TableError, match="must be one character"):
+        read(path, separator=";;")
+
+
+def test_values_that_the_model_does_not_know(fitted):
+    table, _, model = fitted
+    assert model.encoder.unknown(table) == {}
+    assert model.encoder.unknown(table.assign(colour="mauve")) == {"colour": ["mauve"]}
+
+
+def test_a_useless_model_is_called_so():
+    table = frame(150).assign(price=np.random.default_rng(3).normal(size=150))
+    settings = Settings("price", degree=[1])
+    model = fit_table(split_table(table, settings), settings)
+    assert any("no better than the baseline" in note for note in model.summary["notes"])

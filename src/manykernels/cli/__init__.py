@@ -16,4 +16,6 @@ def main() -> None:
             f"The command line needs {error.name}, which is not installed. "
             "Install it with: pip install 'manykernels[cli]'"
         )
+    except KeyboardInterrupt:
+        sys.exit(130)
     app()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,12 +75,14 @@ def show_split(
         console.say(f"note: {note}")
 
 
-def show_fit(console: Console, model: TableModel, top: int, written: dict[str, str]) -> None:
-    """Say how good a model is and what it consists of."""
+def show_fit(
+    console: Console, model: TableModel, top: int, written: dict[str, str], said: Sequence[str]
+) -> None:
+    """Say how good a model is and what it consists of; notes that were said before are not."""
     summary, estimator = model.summary, model.estimator
     table = model.explain(None)
     for note in summary["notes"]:
-        if "nterrupted" in note or note.startswith("Stopped"):
+        if note not in said:
             console.say(f"note: {note}")
     if summary["scores"]:
         console.say(f"\n{summary['metric']} on {summary['rows_test']:,} held-out rows")
@@ -162,13 +165,19 @@ def facts(model: TableModel) -> dict[str, Any]:
 
 def _terms(console: Console, table: pd.DataFrame, top: int) -> None:
     rows = [
-        {"term": str(term), "variables": str(degree), "share of variance": f"{100 * share:.1f} %"}
+        {"term": str(term), "variables": str(degree), "share": _percent(share)}
         for term, degree, share in zip(table["term"], table["degree"], table["share"], strict=True)
     ]
-    console.table(rows[:top], ("variables", "share of variance"))
+    if rows:
+        console.say("\nterms, by their share of the variance of predictions")
+    console.table(rows[:top], ("variables", "share"))
     if len(rows) > top:
-        left = round(100 * float(table["share"].iloc[top:].sum()), 1) + 0.0  # no minus zero
-        console.say(f"{len(rows) - top} more terms, {left:.1f} % together")
+        rest = _percent(float(table["share"].iloc[top:].sum()))
+        console.say(f"{len(rows) - top} more terms, {rest} together")
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share, 1) + 0.0:.1f} %"  # no minus zero
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:

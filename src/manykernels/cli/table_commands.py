@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from dataclasses import replace
@@ -49,7 +50,7 @@ def fit(
     test: Annotated[
         float, typer.Option(help="Share of rows held out for the score; 0 for none.")
     ] = 0.2,
-    seed: Annotated[int, typer.Option(help="Of the split and all else that is random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the split and all that is random.")] = 0,
     model: Annotated[Path | None, typer.Option(help="File to write the model to.")] = None,
     report: Annotated[Path | None, typer.Option(help="HTML file to write a report to.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Leave a column out. Repeatable.")] = None,
@@ -101,8 +102,8 @@ def fit(
             missing=_one_of("--missing", missing, "impute", "refuse"),
             max_rows=max_rows,
         )
-        for path in (model, report):
-            _writable(path)
+        _writable(model, data)
+        _writable(report, data, model)
         if report is not None:
             from .. import report as reports  # before the work: it may lack matplotlib
         frame = read(data, na or (), encoding, separator)
@@ -118,7 +119,7 @@ def fit(
             rows = split.test if len(split.test) else split.train
             truth = split.y_test if len(split.test) else split.y_train
             written["report"] = str(reports.write(fitted, rows, truth, report))
-        show_fit(console, fitted, top, written)
+        show_fit(console, fitted, top, written, split.notes)
 
 
 def predict(
@@ -136,9 +137,16 @@ def predict(
     with problems():
         from ..tables import read
 
-        _writable(out)
+        _writable(out, data, model)
         fitted = _load(model)
-        predictions = fitted.predict(read(data, na or (), encoding, separator))
+        frame = read(data, na or (), encoding, separator)
+        predictions = fitted.predict(frame)
+        for name, values in fitted.encoder.unknown(frame).items():
+            typer.echo(
+                f"note: column {name!r} has values that the model does not know, such as "
+                f"{values[0]!r}; they count as average.",
+                err=True,
+            )
         if as_json:
             text = json.dumps(json.loads(predictions.to_json(orient="records"))) + "\n"
         else:
@@ -172,6 +180,8 @@ def explain(
         from ..tables import TableError, read
 
         console, fitted = Console(as_json), _load(model)
+        if row is None and data is not None:
+            raise TableError(f"which row of {data}? Add --row K, or leave the table out.")
         if row is None:
             show_terms(console, fitted, top)
             return
@@ -196,16 +206,25 @@ def report(
     """Write a report on a model as one HTML file, with scores on the rows given."""
     with problems():
         from .. import report as reports
-        from ..tables import read
+        from ..tables import TableError, read
         from ..tables.columns import missing_column
 
-        _writable(out)
+        _writable(out, data, model)
         fitted = _load(model)
         frame = read(data, na or (), encoding, separator)
         name = fitted.summary["target"]
         if name not in frame.columns:
             raise missing_column(name, frame, "the model's target")
         frame = frame[frame[name].notna()]
+        if frame.empty:
+            raise TableError(f"{data} has no row with a value of the target {name!r}.")
+        truth = fitted.truth(frame)
+        new = set(truth) - set(getattr(fitted.estimator, "classes_", truth))
+        if new:
+            raise TableError(
+                f"the target {name!r} has classes that the model does not know: "
+                f"{', '.join(map(repr, sorted(new)[:8]))}. Give rows of the same kind."
+            )
         summary = {
             key: value
             for key, value in fitted.summary.items()
@@ -213,7 +232,7 @@ def report(
         }
         summary |= {"evaluated_on": f"the {len(frame):,} rows of {data.name}"}
         rows = frame.drop(columns=name)
-        path = reports.write(fitted, rows, fitted.truth(frame), out, summary=summary)
+        path = reports.write(fitted, rows, truth, out, summary=summary)
         typer.echo(f"Wrote {path}.", err=True)
 
 
@@ -256,9 +275,18 @@ def _share(value: float) -> float:
     return value
 
 
-def _writable(path: Path | None) -> None:
-    """Refuse a file that cannot be written before any work is done."""
+def _writable(path: Path | None, *others: Path | None) -> None:
+    """Refuse a file that cannot or should not be written, before any work is done."""
     from ..tables import TableError
 
-    if path is not None and not path.resolve().parent.is_dir():
-        raise TableError(f"{path} cannot be written: there is no folder {path.resolve().parent}.")
+    if path is None:
+        return
+    place = path.resolve()
+    if any(other is not None and other.resolve() == place for other in others):
+        raise TableError(f"{path} is given twice: one file would replace another. Name another.")
+    if not place.parent.is_dir():
+        raise TableError(f"{path} cannot be written: there is no folder {place.parent}.")
+    if place.exists() and not place.is_file():
+        raise TableError(f"{path} cannot be written: it is no file. Name another.")
+    if not os.access(place if place.exists() else place.parent, os.W_OK):
+        raise TableError(f"{path} cannot be written: permission is denied. Name another place.")

@@ -33,6 +33,13 @@ TERMS = 100
 PATIENCE = 3
 """A path ends when so many of its models in a row were worse than an earlier one."""
 
+BLIND = 12
+"""As many where no model has lowered the loss by five percent yet: a product of variables without
+effects of their own is found late."""
+
+HOPELESS = 0.25
+"""But not where the last model has raised the loss by so much."""
+
 GREEDY_PATIENCE = 6
 """As many where models differ by a single term."""
 
@@ -259,8 +266,8 @@ class BaseCV(BaseMKL):
             for number, part in enumerate(parts):
                 table[number, : len(part), fold] = part
         mean = table.mean(axis=2)
-        best = np.unravel_index(int(mean.argmax()), mean.shape)
-        best = _lowest_degree(candidates, table, (int(best[0]), int(best[1])))
+        top = np.unravel_index(int(mean.argmax()), mean.shape)
+        best = _lowest_degree(candidates, table, (int(top[0]), int(top[1])))
         number, place = best
         if self.one_standard_error and len(scores) > 1:
             error = float(table[best].std(ddof=1)) / np.sqrt(len(scores))
@@ -345,12 +352,16 @@ def _ended(scores: list[float], result: Result, greedy: bool) -> bool:
     """Tell whether a path has come to its end; the last score is that of the result."""
     best = max(scores)
     worse = len(scores) - 1 - max(i for i, score in enumerate(scores) if score == best)
-    if greedy or worse >= PATIENCE:
-        return worse >= (GREEDY_PATIENCE if greedy else PATIENCE)
+    gained = best > scores[0] * (1 - 5 * WORTHWHILE)
+    patience = GREEDY_PATIENCE if greedy else PATIENCE
+    if not gained and scores[-1] > best * (1 + HOPELESS):
+        patience = BLIND
+    if greedy or worse >= patience:
+        return worse >= patience
     features = len(result.solution.coefficients) if result.solution.in_features else 0
     if features > FEATURES:
         return True
-    if best < scores[0] * (1 - 5 * WORTHWHILE) or len(scores) < 3:
+    if not gained or len(scores) < 3:
         return False
     return -best > (1 - WORTHWHILE) * -max(scores[:-2])
 

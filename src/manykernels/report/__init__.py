@@ -92,10 +92,11 @@ _need_matplotlib()
 def _replace(path: Path, content: bytes) -> Path:
     """Write a file next to the one wanted and move it there, so that none is left half written."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    place = path.resolve()  # not a link to it
+    draft = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         draft.write_bytes(content)
-        draft.replace(path)
+        draft.replace(place)
     finally:
         draft.unlink(missing_ok=True)
     return path

@@ -62,7 +62,7 @@ def save(model: Any, path: str | os.PathLike[str], version: str) -> Path:
         "model": tree,
     }
     text = json.dumps(manifest, allow_nan=False).encode()
-    target = Path(path)
+    target = Path(path).resolve()  # not a link to it
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with (
@@ -77,7 +77,7 @@ def save(model: Any, path: str | os.PathLike[str], version: str) -> Path:
         os.replace(temporary, target)
     finally:
         Path(temporary).unlink(missing_ok=True)
-    return target
+    return Path(path)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

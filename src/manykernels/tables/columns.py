@@ -41,15 +41,19 @@ class Number:
         Its median, which stands for missing values.
     gaps : bool
         Whether values were missing in training: then a second column says which.
+    style : str
+        How the values are written: "" for plain numbers, "comma" for decimal commas; for dates
+        the format.
     """
 
     name: str
     middle: float
     gaps: bool
+    style: str = ""
 
     def values(self, column: pd.Series) -> Array:
         """Return the values as floats, NaN where missing."""
-        found = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        found = as_numbers(column, self.style).to_numpy(dtype=float, na_value=np.nan)
         bad = column.notna().to_numpy() & np.isnan(found)
         if bad.any():
             example = column[bad].iloc[0]
@@ -77,13 +81,13 @@ class Moment(Number):
 
     def values(self, column: pd.Series) -> Array:
         """Return decimal years, NaN where missing."""
-        found = as_moments(column)
+        found = as_moments(column, self.style or "ISO8601")
         bad = column.notna() & found.isna()
         if bad.any():
             raise TableError(
                 f"column {self.name!r} must hold dates, as in training; got "
-                f"{column[bad].iloc[0]!r} and {_others(int(bad.sum()) - 1)}. Write them as "
-                "2024-05-31 or 2024-05-31 14:30."
+                f"{column[bad].iloc[0]!r} and {_others(int(bad.sum()) - 1)}. Write them as in "
+                "training."
             )
         return decimal_years(found)
 
@@ -164,6 +168,17 @@ class Encoder:
             + (f"{'; '.join(hints)}: rename it." if hints else "Add them to the file.")
         )
 
+    def unknown(self, frame: pd.DataFrame) -> dict[str, list[str]]:
+        """Return values of categories that the model does not know, by column."""
+        found = {}
+        for column in self.columns:
+            if isinstance(column, Category) and OTHER not in column.levels:
+                words = as_words(frame[column.name].dropna())
+                new = sorted(set(words) - set(column.levels))
+                if new:
+                    found[column.name] = new
+        return found
+
     def kernels(self, kind: str) -> list[tuple[str, str]]:
         """Return the ``kernels`` argument for the encoded table: categories, and a kind of ours."""
         names = self.levels
@@ -182,6 +197,7 @@ class Findings:
 
     notes: list[str] = field(default_factory=list)
     unusable: dict[str, str] = field(default_factory=dict)
+    doubtful: bool = False
 
 
 def learn_columns(frame: pd.DataFrame, categories: Collection[str], keep: Collection[str]) -> Any:
@@ -200,7 +216,9 @@ def learn_columns(frame: pd.DataFrame, categories: Collection[str], keep: Collec
     for name in frame.columns:
         column = frame[name]
         known = column.dropna()
-        if known.empty:
+        if known.map(lambda value: isinstance(value, list | dict | np.ndarray)).any():
+            findings.unusable[str(name)] = "holds lists, not single values"
+        elif known.empty:
             findings.notes.append(f"column {name!r} has no values; it is left out.")
         elif len(known) == len(column) and (known == known.iloc[0]).all():
             findings.notes.append(f"column {name!r} has the same value everywhere; it is left out.")
@@ -210,11 +228,12 @@ def learn_columns(frame: pd.DataFrame, categories: Collection[str], keep: Collec
     if findings.unusable:
         listed = "; ".join(f"{name!r} {why}" for name, why in findings.unusable.items())
         drops = " ".join(f"--drop {_quoted(name)}" for name in findings.unusable)
+        doubt = ", or, if it is no identifier, as it is with --keep NAME"
         raise TableError(
             f"{plural(len(findings.unusable), 'column')} cannot be used as "
-            f"{'it is' if len(findings.unusable) == 1 else 'they are'}: {listed}. Drop with: "
-            f"{drops}; or take a column as categories with --category NAME, or, if it is no "
-            "identifier, as it is with --keep NAME."
+            f"{'it is' if len(findings.unusable) == 1 else 'they are'}: {listed}. Correct the "
+            f"file; or drop with: {drops}; or take a column as categories with --category NAME"
+            f"{doubt if findings.doubtful else ''}."
         )
     if not columns:
         raise TableError("no column is left to predict from. Look at the notes above it.")
@@ -228,14 +247,15 @@ def _learn(
     if as_category or known.dtype == bool or isinstance(known.dtype, pd.CategoricalDtype):
         return _category(name, column, found)
     if pd.api.types.is_datetime64_any_dtype(known):
-        return Moment(name, float(np.median(decimal_years(as_moments(known)))), gaps)
+        return Moment(name, float(np.median(decimal_years(as_moments(known, "")))), gaps)
     if pd.api.types.is_numeric_dtype(known) and not pd.api.types.is_complex_dtype(known):
         values = known.to_numpy(dtype=float)
         if np.isinf(values).any():
-            found.unusable[name] = f"has {int(np.isinf(values).sum())} infinite values"
+            found.unusable[name] = "has infinite values"
             return None
         if _row_numbers(values) and not keep:
-            found.unusable[name] = "looks like row numbers (all different, without gaps)"
+            found.unusable[name] = "looks like row numbers (whole, all different, few gaps)"
+            found.doubtful = True
             return None
         return Number(name, float(np.median(values)), gaps)
     return _words(name, column, known, keep, found)
@@ -246,21 +266,25 @@ def _words(
 ) -> Column | None:
     """Return a column of text as dates or categories, or say why it is neither."""
     words = as_words(known)
-    numbers = pd.to_numeric(words, errors="coerce")
-    share = float(numbers.notna().mean())
     gaps = len(known) < len(column)
+    style = number_style(words)
+    numbers = as_numbers(words, style)
+    share = float(numbers.notna().mean())
     if share == 1:
-        return Number(name, float(numbers.median()), gaps)
+        return Number(name, float(numbers.median()), gaps, style)
     if share >= 0.5:
-        odd = words[numbers.isna()]
+        found.unusable[name] = mixture(words, numbers)
+        return None
+    formats = date_formats(known)
+    if formats and not {"%d/%m/%Y", "%m/%d/%Y"} <= set(formats):
+        years = decimal_years(as_moments(known, formats[0]))
+        return Moment(name, float(np.median(years)), gaps, formats[0])
+    if formats:
         found.unusable[name] = (
-            f"mixes numbers and text (such as {odd.iloc[0]!r}, in {plural(len(odd), 'row')}; if "
-            f"that stands for a missing value, use --na {_quoted(odd.iloc[0])})"
+            f"has dates that may begin with the day or with the month (such as "
+            f"{words.iloc[0]!r}; write them as 2024-05-31)"
         )
         return None
-    moments = as_moments(known)
-    if moments.notna().all():
-        return Moment(name, float(np.median(decimal_years(moments))), gaps)
     distinct, length = words.nunique(), float(words.str.len().mean())
     many = distinct > LEVELS and distinct > 0.5 * len(words)
     if not keep and len(words) >= FEW_ROWS and (many or (length > 40 and distinct > 10)):
@@ -269,8 +293,18 @@ def _words(
             f"looks like {kind} ({distinct} different values in {len(words)} rows, such as "
             f"{_cut(words.iloc[0])!r})"
         )
+        found.doubtful = True
         return None
     return _category(name, column, found)
+
+
+def mixture(words: pd.Series, numbers: pd.Series) -> str:
+    """Say what is wrong with a column of which only most values are numbers."""
+    odd = words[numbers.isna()]
+    return (
+        f"mixes numbers and text (such as {odd.iloc[0]!r}, in {plural(len(odd), 'row')}; if that "
+        f"stands for a missing value, use --na {_quoted(odd.iloc[0])})"
+    )
 
 
 def _category(name: str, column: pd.Series, found: Findings) -> Category:
@@ -296,15 +330,52 @@ def as_words(column: pd.Series) -> pd.Series:
     return column.map(lambda value: f"{value:.15g}" if pd.notna(value) else "")
 
 
-def as_moments(column: pd.Series) -> pd.Series:
+def number_style(words: pd.Series) -> str:
+    """Return "comma" for text with decimal commas, such as "3,5"; not "1,200", a thousand."""
+    bare = _bare(words)
+    decimal = bare.str.fullmatch(r"[+-]?\d+(,\d+)?") & ~bare.str.fullmatch(r"[+-]?\d{1,3}(,\d{3})+")
+    commas = bare.str.contains(",")
+    return "comma" if bool(commas.any() and decimal[commas].all()) else ""
+
+
+def as_numbers(column: pd.Series, style: str) -> pd.Series:
+    """Return numbers, NaN for what is none; currencies, percent and thousands are understood."""
+    if pd.api.types.is_numeric_dtype(column):
+        return pd.to_numeric(column, errors="coerce")
+    bare = _bare(column.astype(str).where(column.notna()))
+    if style == "comma":
+        bare = bare.str.replace(",", ".", regex=False)
+    else:
+        grouped = bare.str.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?").fillna(False).astype(bool)
+        bare = bare.where(~grouped, bare.str.replace(",", "", regex=False))
+    return pd.to_numeric(bare, errors="coerce")
+
+
+def _bare(words: pd.Series) -> pd.Series:
+    """Return text without spaces, a currency in front or behind, and percent signs."""
+    bare = words.astype(object).str.replace(r"[\s\u00a0']", "", regex=True)
+    return bare.str.replace(r"^([+-]?)[$€£¥]|[$€£¥%]$", r"\1", regex=True)
+
+
+DATES = ("ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y")
+"""How dates may be written; the first that fits all values, but for days and months."""
+
+
+def date_formats(column: pd.Series) -> list[str]:
+    """Return the ways in which all values of a column can be read as dates."""
+    if pd.api.types.is_numeric_dtype(column):
+        return []
+    return [style for style in DATES if as_moments(column, style).notna().all()]
+
+
+def as_moments(column: pd.Series, style: str) -> pd.Series:
     """Return dates and times, NaT for what is none."""
     if pd.api.types.is_datetime64_any_dtype(column):
         return pd.to_datetime(column, utc=True)
     if pd.api.types.is_numeric_dtype(column):
         return pd.Series(pd.NaT, index=column.index)
-    return pd.to_datetime(
-        column.astype(str).where(column.notna()), format="ISO8601", errors="coerce", utc=True
-    )
+    words = column.astype(str).str.strip().where(column.notna())
+    return pd.to_datetime(words, format=style or "ISO8601", errors="coerce", utc=True)
 
 
 def decimal_years(moments: pd.Series) -> Array:
@@ -316,7 +387,8 @@ def decimal_years(moments: pd.Series) -> Array:
 def _row_numbers(values: Array) -> bool:
     if len(values) < FEW_ROWS or np.any(values != np.round(values)):
         return False
-    return bool(np.all(np.diff(np.sort(values)) == 1))
+    # Some rows may be missing: held out for the score, say.
+    return len(np.unique(values)) == len(values) and bool(np.ptp(values) < 1.6 * len(values))
 
 
 def _others(count: int) -> str:

@@ -24,14 +24,21 @@ from ..words import plural
 from .columns import (
     Encoder,
     TableError,
+    as_numbers,
     as_words,
+    date_formats,
     learn_columns,
     missing_column,
+    mixture,
+    number_style,
 )
 from .model import TableModel
 
 LEAST_ROWS = 20
 """Rows with a target that a table must have."""
+
+USEFUL = 0.001
+"""What a score must have over that of a baseline."""
 
 CLASSES = 50
 """Most classes of a target."""
@@ -121,7 +128,11 @@ def split_table(frame: pd.DataFrame, settings: Settings) -> Split:
             if name not in frame.columns:
                 raise missing_column(name, frame, option)
     notes: list[str] = []
-    frame = frame.drop(columns=[name for name in settings.drop if name != settings.target])
+    if settings.target in settings.drop:
+        raise TableError(f"--drop {settings.target!r} is the target. Drop other columns.")
+    frame = frame.drop(columns=list(settings.drop))
+    if frame.shape[1] < 2 and settings.drop:
+        raise TableError("no column is left to predict from. Drop fewer of them.")
     if frame.shape[1] < 2:
         raise TableError(
             f"the table has a single column, {str(frame.columns[0])!r}; a target and at least one "
@@ -129,6 +140,8 @@ def split_table(frame: pd.DataFrame, settings: Settings) -> Split:
             "separator: --separator ';'."
         )
     known = frame[settings.target].notna()
+    if not known.any():
+        raise TableError(f"target {settings.target!r} has no values. Is it the right column?")
     if not known.all():
         notes.append(f"{plural(int((~known).sum()), 'row')} without a target left out.")
         frame = frame[known]
@@ -148,6 +161,7 @@ def split_table(frame: pd.DataFrame, settings: Settings) -> Split:
 
 def _target(column: pd.Series, settings: Settings, notes: list[str]) -> tuple[str, Array]:
     task, name = settings.task, settings.target
+    column = _as_written(column, task, name)
     numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
     distinct = column.nunique()
     if distinct == 1:
@@ -177,10 +191,32 @@ def _target(column: pd.Series, settings: Settings, notes: list[str]) -> tuple[st
     return task, target_values(column, task)
 
 
+def _as_written(column: pd.Series, task: str, name: str) -> pd.Series:
+    """Return text that means numbers as numbers; refuse dates, and numbers mixed with text."""
+    if pd.api.types.is_numeric_dtype(column) or task == "classification":
+        return column
+    words = as_words(column)
+    numbers = as_numbers(words, number_style(words))
+    if numbers.notna().all():
+        return numbers
+    if float(numbers.notna().mean()) >= 0.5:
+        raise TableError(f"target {name!r} {mixture(words, numbers)}.")
+    if pd.api.types.is_datetime64_any_dtype(column) or (
+        column.nunique() > CLASSES and date_formats(column)
+    ):
+        raise TableError(
+            f"target {name!r} holds dates, which cannot be predicted. Turn them into numbers, such "
+            "as days from some day on."
+        )
+    return column
+
+
 def target_values(column: pd.Series, task: str) -> Array:
     """Return a target as an estimator takes it: floats, or classes by name."""
     if task == "regression":
-        return column.to_numpy(dtype=float)
+        words = column if pd.api.types.is_numeric_dtype(column) else as_words(column)
+        style = "" if words is column else number_style(words)
+        return as_numbers(words, style).to_numpy(dtype=float)
     return as_words(column).to_numpy(dtype=str)
 
 
@@ -203,10 +239,10 @@ def _parts(
         labels, counts = np.unique(y, return_counts=True)
         rare = [str(label) for label, count in zip(labels, counts, strict=True) if count < 10]
         if rare:
+            listed = ", ".join(map(repr, rare[:8])) + (", ..." if len(rare) > 8 else "")
             raise TableError(
-                f"target {settings.target!r} has {plural(len(rare), 'class')} of fewer than ten "
-                f"rows: {', '.join(map(repr, rare[:8]))}. Merge or remove them; if they are "
-                "numbers, use --task regression."
+                f"target {settings.target!r} has classes of fewer than ten rows ({len(rare)}): "
+                f"{listed}. Merge or remove them; if they are numbers, use --task regression."
             )
     if settings.test == 0:
         train, test, y_train, y_test = X, X.iloc[:0], y, y[:0]
@@ -255,6 +291,13 @@ def fit_table(split: Split, settings: Settings, verbose: int = 0) -> TableModel:
         if issubclass(warning.category, InterruptedWarning | ConvergenceWarning):
             notes.append(str(warning.message))
     seconds = perf_counter() - began
+    scores = _scores(estimator, split)
+    if scores and scores["this model"] <= max(list(scores.values())[1:]) + USEFUL:
+        other = max(list(scores)[1:], key=scores.__getitem__)
+        notes.append(
+            f"this model predicts no better than the baseline ({other}): do not read much into its "
+            "terms."
+        )
     summary = {
         "target": settings.target,
         "task": split.task,
@@ -263,7 +306,7 @@ def fit_table(split: Split, settings: Settings, verbose: int = 0) -> TableModel:
         "columns": split.encoder.names,
         "metric": "R^2" if split.task == "regression" else "accuracy",
         "evaluated_on": "held-out rows",
-        "scores": _scores(estimator, split),
+        "scores": scores,
         "seconds": round(seconds, 2),
         "seed": settings.seed,
         "interrupted": any(issubclass(w.category, InterruptedWarning) for w in caught),

@@ -14,7 +14,7 @@ import pandas as pd
 from ..words import plural
 from .columns import TableError
 
-TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None}
+TEXT = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
 BINARY = {".parquet", ".pq", ".feather", ".arrow"}
 
 
@@ -60,8 +60,10 @@ def read(
     else:
         raise TableError(
             f"{path} must be a .csv, .tsv, .parquet or .feather file, possibly with .gz; got "
-            f"{kind or 'no ending'!r}. Rename it, or export it as CSV."
+            f"{kind or 'no ending'!r}. Export it as CSV."
         )
+    if not len(frame):
+        raise TableError(f"{path} has a header but no rows. Export it again.")
     repeated = [str(name) for name, count in Counter(frame.columns).items() if count > 1]
     if repeated:
         raise TableError(_repeated(path, repeated))
@@ -71,6 +73,9 @@ def read(
 def _text(
     path: Path, zipped: bool, na: Sequence[str], encoding: str, separator: str | None
 ) -> pd.DataFrame:
+    if separator is not None and len(separator) != 1:
+        raise TableError(f"--separator must be one character; got {separator!r}. Use ',' or ';'.")
+    _refuse_disguised(path, zipped, encoding)
     try:
         with (
             gzip.open(path, "rt", encoding=encoding)
@@ -112,6 +117,23 @@ def _text(
         raise TableError(f"{path} cannot be read: {error}. Copy or export it again.") from None
 
 
+def _refuse_disguised(path: Path, zipped: bool, encoding: str) -> None:
+    """Recognise files of other kinds by their first bytes."""
+    with path.open("rb") as file:
+        head = file.read(8)
+    what = None
+    if head.startswith(b"PK"):
+        what = "is an Excel file or a zip, whatever its name says. Export it as CSV."
+    elif head.startswith(b"\x1f\x8b") and not zipped:
+        what = f"is gzipped. Rename it to {path.name}.gz."
+    elif head.startswith(b"PAR1"):
+        what = f"is a Parquet file. Rename it to {path.stem}.parquet."
+    elif head[:2] in (b"\xff\xfe", b"\xfe\xff") and "16" not in encoding:
+        what = "is UTF-16 text. Use --encoding utf-16."
+    if what:
+        raise TableError(f"{path} {what}")
+
+
 def _binary(path: Path, kind: str, zipped: bool) -> pd.DataFrame:
     try:
         import pyarrow  # noqa: F401
@@ -128,7 +150,7 @@ def _binary(path: Path, kind: str, zipped: bool) -> pd.DataFrame:
 
             return reader(BytesIO(file.read()))
     except Exception as error:  # pyarrow has many of its own
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
         raise TableError(
             f"{path} cannot be read as {kind}: {reason}. Copy or export it again."
         ) from None
