@@ -451,6 +451,7 @@ def test_targets_as_people_write_them(values, task, message):
         ("a,b\n1,2\n".encode("utf-16"), "is UTF-16 text. Use --encoding utf-16"),
         (b"a,b\n", "has a header but no rows"),
     ],
+    ids=["zip", "gzip", "parquet", "utf-16", "header"],
 )
 def test_files_in_disguise(tmp_path, content, message):
     path = tmp_path / "t.csv"

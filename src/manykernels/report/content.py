@@ -84,6 +84,8 @@ def interaction_note(subject: Subject) -> str:
         + names.get(size, f"terms of {size} variables")
         for place, (size, share) in enumerate(subject.by_variables.items())
     ]
+    if not len(subject.table):
+        return "The model has no terms: it predicts the same for all rows."
     if not shares:
         return "The kernels of this model are not functions of single columns."
     text = f"Of the variance of the predictions, {_listing(shares)}."

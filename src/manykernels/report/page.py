@@ -263,7 +263,7 @@ def effect_articles(subject: Subject) -> dict[str, Markup]:
 
 def no_effects() -> Markup:
     """Return what stands in place of plots where no term has one."""
-    return element("p", "No term is a function of one to three columns: there are no plots.")
+    return element("p", "There is no term of one to three columns that could be drawn.")
 
 
 def interactions(subject: Subject) -> Markup:
