@@ -337,6 +337,7 @@ def test_contributions_and_terms(fitted):
 
 def test_files_of_table_models(fitted, tmp_path):
     table, _, model = fitted
+    assert repr(model).startswith("TableModel(regression of 'price' from 4 columns, ")
     again = manykernels.load(model.save(tmp_path / "m.mk"))
     assert again.predict(table).equals(model.predict(table))
     assert again.summary == model.summary

@@ -194,7 +194,8 @@ class BaseCV(BaseMKL):
             Parallel(n_jobs=self.n_jobs, return_as="generator")(
                 delayed(work)(train, test, seed, (number, len(folds)))
                 for number, ((train, test), seed) in enumerate(zip(folds, seeds, strict=True))
-            )
+            ),
+            len(folds),
         )
         self._choose(candidates, scores)
 
@@ -324,7 +325,7 @@ def _lowest_degree(
     return best
 
 
-def _in_order(results: Any) -> list[list[Array]]:
+def _in_order(results: Any, folds: int) -> list[list[Array]]:
     """Collect the scores of folds; what is finished when Ctrl-C comes is kept."""
     scores: list[list[Array]] = []
     try:
@@ -341,7 +342,7 @@ def _in_order(results: Any) -> list[list[Array]]:
         interrupted = bool(scores) and interrupted
     if interrupted:
         warnings.warn(
-            f"Interrupted: the choice rests on {len(scores)} of the folds.",
+            f"Interrupted: the choice rests on {len(scores)} of {folds} folds.",
             InterruptedWarning,
             stacklevel=6,
         )

@@ -12,10 +12,11 @@ import pandas as pd
 
 from ..estimators.base import BaseMKL
 from ..store import save
+from ..words import plural
 from .columns import Encoder
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableModel:
     """A fitted estimator with the encoding of its table and what is known of its training.
 
@@ -32,6 +33,13 @@ class TableModel:
     encoder: Encoder
     estimator: BaseMKL
     summary: dict[str, Any]
+
+    def __repr__(self) -> str:
+        target, task = self.summary["target"], self.summary["task"]
+        return (
+            f"TableModel({task} of {target!r} from {plural(len(self.encoder.columns), 'column')}, "
+            f"{plural(len(self.estimator.terms_), 'kernel')} in use)"
+        )
 
     @property
     def levels(self) -> dict[str, list[str]]:
