@@ -171,7 +171,10 @@ def test_names_with_dollars_are_no_formulas():
     frame = FRAME.rename(columns={"u": "$a", "v": "b$_{", "z": "_z"})
     model = MKLRegressor(degree=2, p=1, alpha=1e-2).fit(frame, y)
     for make in every_display(model, frame, y, None):
-        make(None).figure_.canvas.draw()
+        figure = make(None).figure_
+        figure.canvas.draw()  # raises where a name is taken for a formula
+        shown = [text.get_text() for text in figure.findobj(Text)]
+        assert not any("$a" in text.replace(r"\$", "") for text in shown)
 
 
 # Shares

@@ -17,7 +17,9 @@ from manykernels.tables import (
     read,
     split_table,
 )
-from manykernels.tables.columns import MISSING, OTHER, decimal_years, learn_columns
+from manykernels.tables.columns import MISSING, OTHER
+from manykernels.tables.inference import learn_columns
+from manykernels.tables.written import decimal_years
 
 rng = np.random.default_rng(0)
 

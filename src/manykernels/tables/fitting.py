@@ -21,18 +21,10 @@ from ..arrays import Array
 from ..estimators import MKLClassifierCV, MKLRegressorCV
 from ..estimators.base import BaseMKL, InterruptedWarning
 from ..words import plural
-from .columns import (
-    Encoder,
-    TableError,
-    as_numbers,
-    as_words,
-    date_formats,
-    learn_columns,
-    missing_column,
-    mixture,
-    number_style,
-)
+from .columns import Encoder, TableError, missing_column
+from .inference import learn_columns
 from .model import TableModel
+from .written import as_numbers, as_words, date_formats, mixture, number_style, target_values
 
 LEAST_ROWS = 20
 """Rows with a target that a table must have."""
@@ -209,15 +201,6 @@ def _as_written(column: pd.Series, task: str, name: str) -> pd.Series:
             "as days from some day on."
         )
     return column
-
-
-def target_values(column: pd.Series, task: str) -> Array:
-    """Return a target as an estimator takes it: floats, or classes by name."""
-    if task == "regression":
-        words = column if pd.api.types.is_numeric_dtype(column) else as_words(column)
-        style = "" if words is column else number_style(words)
-        return as_numbers(words, style).to_numpy(dtype=float)
-    return as_words(column).to_numpy(dtype=str)
 
 
 def _refuse_missing(X: pd.DataFrame) -> None:

@@ -14,6 +14,7 @@ from ..estimators.base import BaseMKL
 from ..store import save
 from ..words import plural
 from .columns import Encoder
+from .written import target_values
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,8 +74,6 @@ class TableModel:
 
     def truth(self, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
         """Return the target column of a table as the estimator takes it."""
-        from .fitting import target_values
-
         return target_values(frame[self.summary["target"]], str(self.summary["task"]))
 
     def save(self, path: str | os.PathLike[str]) -> Path:

@@ -1,0 +1,95 @@
+"""Values as people write them: numbers, dates, words, and what is wrong with a mixture."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ..arrays import Array
+from ..words import plural
+
+YEAR = 365.2425 * 86_400
+"""Seconds in a year."""
+
+
+def as_words(column: pd.Series) -> pd.Series:
+    """Return values as text; whole numbers look the same whether stored as integers or floats."""
+    if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
+        return column.astype(str).str.strip()
+    return column.map(lambda value: f"{value:.15g}" if pd.notna(value) else "")
+
+
+def number_style(words: pd.Series) -> str:
+    """Return "comma" for text with decimal commas, such as "3,5"; not "1,200", a thousand."""
+    bare = _bare(words)
+    decimal = bare.str.fullmatch(r"[+-]?\d+(,\d+)?") & ~bare.str.fullmatch(r"[+-]?\d{1,3}(,\d{3})+")
+    commas = bare.str.contains(",")
+    return "comma" if bool(commas.any() and decimal[commas].all()) else ""
+
+
+def as_numbers(column: pd.Series, style: str) -> pd.Series:
+    """Return numbers, NaN for what is none; currencies, percent and thousands are understood."""
+    if pd.api.types.is_numeric_dtype(column):
+        return pd.to_numeric(column, errors="coerce")
+    bare = _bare(column.astype(str).where(column.notna()))
+    if style == "comma":
+        bare = bare.str.replace(",", ".", regex=False)
+    else:
+        grouped = bare.str.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?").fillna(False).astype(bool)
+        bare = bare.where(~grouped, bare.str.replace(",", "", regex=False))
+    return pd.to_numeric(bare, errors="coerce")
+
+
+def _bare(words: pd.Series) -> pd.Series:
+    """Return text without spaces, a currency in front or behind, and percent signs."""
+    bare = words.astype(object).str.replace(r"[\s\u00a0']", "", regex=True)
+    return bare.str.replace(r"^([+-]?)[$€£¥]|[$€£¥%]$", r"\1", regex=True)
+
+
+DATES = ("ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y")
+"""How dates may be written; the first that fits all values, but for days and months."""
+
+
+def date_formats(column: pd.Series) -> list[str]:
+    """Return the ways in which all values of a column can be read as dates."""
+    if pd.api.types.is_numeric_dtype(column):
+        return []
+    return [style for style in DATES if as_moments(column, style).notna().all()]
+
+
+def as_moments(column: pd.Series, style: str) -> pd.Series:
+    """Return dates and times, NaT for what is none."""
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return pd.to_datetime(column, utc=True)
+    if pd.api.types.is_numeric_dtype(column):
+        return pd.Series(pd.NaT, index=column.index)
+    words = column.astype(str).str.strip().where(column.notna())
+    return pd.to_datetime(words, format=style or "ISO8601", errors="coerce", utc=True)
+
+
+def decimal_years(moments: pd.Series) -> Array:
+    """Return moments as years since year 0, with fractions."""
+    seconds = (moments - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(seconds=1)
+    return 1970 + seconds.to_numpy(dtype=float) / YEAR
+
+
+def mixture(words: pd.Series, numbers: pd.Series) -> str:
+    """Say what is wrong with a column of which only most values are numbers."""
+    odd = words[numbers.isna()]
+    return (
+        f"mixes numbers and text (such as {odd.iloc[0]!r}, in {plural(len(odd), 'row')}; if that "
+        f"stands for a missing value, use --na {quoted(odd.iloc[0])})"
+    )
+
+
+def quoted(name: str) -> str:
+    """Return a name as a shell takes it."""
+    return name if name.replace("_", "").replace("-", "").isalnum() else f'"{name}"'
+
+
+def target_values(column: pd.Series, task: str) -> Array:
+    """Return a target as an estimator takes it: floats, or classes by name."""
+    if task == "regression":
+        words = column if pd.api.types.is_numeric_dtype(column) else as_words(column)
+        style = "" if words is column else number_style(words)
+        return as_numbers(words, style).to_numpy(dtype=float)
+    return as_words(column).to_numpy(dtype=str)
