@@ -14,7 +14,8 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from checks import regression
 from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
 from manykernels.estimators.base import InterruptedWarning
-from manykernels.estimators.cv import SPLIT_ROWS, _ended
+from manykernels.estimators.choosing import Candidate, carried, ended, lowest_degree
+from manykernels.estimators.cv import SPLIT_ROWS
 from manykernels.kernels import Precomputed
 from manykernels.losses import BY_NAME
 from manykernels.solvers import FullPass, Greedy
@@ -172,6 +173,35 @@ def test_debiased_scores(rng):
     )
 
 
+def with_last_scores(path):
+    """Scores (models, folds) in which ended folds keep their last one, NaN where most have ended.
+
+    Written as the rule is said, fold by fold.
+    """
+    known = ~np.isnan(path)
+    whole = path.copy()
+    for fold in range(path.shape[1]):
+        length = int(known[:, fold].sum())
+        whole[length:, fold] = path[length - 1, fold]
+    whole[known.sum(axis=1) < path.shape[1] / 2] = np.nan
+    return whole
+
+
+def test_the_first_fold_to_end_does_not_end_the_comparison():
+    nan = np.nan
+    path = np.array(
+        [[-9.0, -9.0, -9.0, -9.0], [-8, -8, -8, -8], [nan, -7, -7, -7], [nan, nan, -6, -6]]
+    )
+    path = np.vstack([path, [nan, nan, nan, -1.0]])
+    table = carried(path[None])[0]
+    np.testing.assert_array_equal(table[3], [-8, -7, -6, -6])
+    assert np.all(np.isneginf(table[4]))  # one fold of four is not enough
+    assert table.mean(axis=1).argmax() == 3
+    np.testing.assert_array_equal(np.where(np.isinf(table), nan, table), with_last_scores(path))
+    # A fold that was interrupted before a candidate knows none of its models.
+    assert np.all(np.isneginf(carried(np.full((1, 3, 1), nan))))
+
+
 def test_the_choice_is_the_best_mean(rng):
     X, y = interaction(rng, n=60)
     y = y + rng.normal(size=60)
@@ -180,7 +210,7 @@ def test_the_choice_is_the_best_mean(rng):
     assert model.alphas_[0, 0] / model.alphas_[0, -1] == pytest.approx(1e6)
     assert np.all(np.diff(model.alphas_) < 0)
     assert model.score_path_.shape == (1, 25, 5)
-    mean = model.score_path_.mean(axis=2)[0]
+    mean = with_last_scores(model.score_path_[0]).mean(axis=1)
     assert model.alpha_ == model.alphas_[0, int(np.nanargmax(mean))]
     assert model.best_score_ == pytest.approx(np.nanmax(mean))
 
@@ -193,7 +223,7 @@ def test_one_standard_error(solver, rng):
     best = MKLRegressorCV(**options).fit(X, y)
     simple = MKLRegressorCV(one_standard_error=True, **options).fit(X, y)
     np.testing.assert_array_equal(simple.score_path_, best.score_path_)
-    path = best.score_path_[0]
+    path = with_last_scores(best.score_path_[0])
     mean = path.mean(axis=1)
     top = int(np.nanargmax(mean))
     error = path[top].std(ddof=1) / np.sqrt(5)
@@ -601,7 +631,7 @@ def test_many_rows_are_split_once(estimator, rows, folds, rng):
 
 
 @pytest.mark.parametrize(
-    ("scores", "features", "greedy", "ended"),
+    ("scores", "features", "greedy", "over"),
     [
         ([-1.0], 10, False, False),
         ([-1.0, -1.0, -1.0, -1.0, -1.0, -1.0], 10, False, False),  # nothing has entered yet
@@ -616,9 +646,9 @@ def test_many_rows_are_split_once(estimator, rows, folds, rng):
         ([-1.0, -0.5, -0.4], 8_001, True, False),
     ],
 )
-def test_when_a_path_ends(scores, features, greedy, ended):
+def test_when_a_path_ends(scores, features, greedy, over):
     solution = SimpleNamespace(in_features=True, coefficients=np.zeros((features, 1)))
-    assert _ended(scores, SimpleNamespace(solution=solution), greedy) == ended
+    assert ended(scores, SimpleNamespace(solution=solution), greedy) == over
 
 
 @pytest.mark.parametrize("degree", [[1, 2], [2, 1], [2, 2]])
@@ -635,8 +665,6 @@ def test_degrees_with_kernels_of_their_own(degree, rng):
 
 
 def test_the_lowest_degree_that_is_not_clearly_worse():
-    from manykernels.estimators.cv import Candidate, _lowest_degree
-
     sizes = np.array([2.0, 1.0])
     candidates = [Candidate(3, 1.0, sizes), Candidate(1, 1.0, sizes), Candidate(2, 1.0, sizes)]
     # Degree 1 is always worse by about 1; degree 2 is sometimes better than degree 3.
@@ -644,13 +672,13 @@ def test_the_lowest_degree_that_is_not_clearly_worse():
     table = np.full((3, 2, 4), -9.0)
     for number, candidate in enumerate(candidates):
         table[number, 1] = scores[candidate.degree]
-    assert _lowest_degree(candidates, table, (0, 1)) == (2, 1)
+    assert lowest_degree(candidates, table, (0, 1)) == (2, 1)
     table[2, 1] -= 1.0
-    assert _lowest_degree(candidates, table, (0, 1)) == (0, 1)
+    assert lowest_degree(candidates, table, (0, 1)) == (0, 1)
     table[1, 1] = table[0, 1]
-    assert _lowest_degree(candidates, table, (0, 1)) == (1, 1)
+    assert lowest_degree(candidates, table, (0, 1)) == (1, 1)
     # One fold tells nothing about errors.
-    assert _lowest_degree(candidates, table[:, :, :1], (0, 1)) == (0, 1)
+    assert lowest_degree(candidates, table[:, :, :1], (0, 1)) == (0, 1)
 
 
 def test_a_degree_that_is_needed_is_chosen(rng):

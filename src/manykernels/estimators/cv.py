@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from ..predictor import Predictor, make_predictor
 from ..randomness import generator
 from ..solvers import Greedy, Result
 from .base import BaseMKL, InterruptedWarning
+from .choosing import Candidate, carried, ended, lowest_degree
 from .machine import threads_for
 from .path import Evaluator, Limits, growing, path, refit, strengths
 from .progress import CHOOSING, Progress, current, watching
@@ -30,50 +31,11 @@ from .progress import CHOOSING, Progress, current, watching
 TERMS = 100
 """Most terms that greedy selection may choose where their number is cross-validated."""
 
-PATIENCE = 3
-"""A path ends when so many of its models in a row were worse than an earlier one."""
-
-BLIND = 12
-"""As many where no model has lowered the loss by five percent yet: a product of variables without
-effects of their own is found late."""
-
-HOPELESS = 0.25
-"""But not where the last model has raised the loss by so much."""
-
-GREEDY_PATIENCE = 6
-"""As many where models differ by a single term."""
-
-WORTHWHILE = 0.01
-"""A path of strengths also ends when its last two models together lowered the loss by less than
-this share of it, once one model has lowered it by five times as much."""
-
 LOOSE = 3.0
 """The models of folds, which are only compared, are solved to so many times the tolerance."""
 
-FEATURES = 8_000
-"""A path ends with a model of so many features: the next ones take minutes and seldom pay."""
-
 SPLIT_ROWS = 5_000
 """From so many rows on one fifth of them is enough to compare models by: no five folds."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A degree, an exponent and the sizes of the models of its path.
-
-    Attributes
-    ----------
-    degree : int
-        Largest number of base kernels in a product.
-    p : float
-        Exponent of the group norm.
-    sizes : ndarray
-        Strengths in descending order; numbers of terms for greedy selection.
-    """
-
-    degree: int
-    p: float
-    sizes: Array
 
 
 class BaseCV(BaseMKL):
@@ -262,20 +224,21 @@ class BaseCV(BaseMKL):
     def _choose(self, candidates: list[Candidate], scores: list[list[Array]]) -> None:
         """Take the best mean score, or the simplest model within its standard error."""
         longest = max(len(candidate.sizes) for candidate in candidates)
-        table = np.full((len(candidates), longest, len(scores)), -np.inf)
+        known = np.full((len(candidates), longest, len(scores)), np.nan)
         for fold, parts in enumerate(scores):
             for number, part in enumerate(parts):
-                table[number, : len(part), fold] = part
+                known[number, : len(part), fold] = part
+        table = carried(known)
         mean = table.mean(axis=2)
         top = np.unravel_index(int(mean.argmax()), mean.shape)
-        best = _lowest_degree(candidates, table, (int(top[0]), int(top[1])))
+        best = lowest_degree(candidates, table, (int(top[0]), int(top[1])))
         number, place = best
         if self.one_standard_error and len(scores) > 1:
             error = float(table[best].std(ddof=1)) / np.sqrt(len(scores))
             # Models come in the order from simple to rich.
             place = int(np.argmax(mean[number] >= mean[best] - error))
         self._candidate, self._place = candidates[number], place
-        self.score_path_ = np.where(np.isinf(table), np.nan, table)
+        self.score_path_ = known
         self.best_score_ = float(mean[number, place])
         self.degree_, self.p_ = self._candidate.degree, self._candidate.p
         for name in ("alphas_", "alpha_", "n_terms_"):  # of an earlier fit
@@ -305,26 +268,6 @@ class BaseCV(BaseMKL):
         return predictor, result.solution.alpha
 
 
-def _lowest_degree(
-    candidates: list[Candidate], table: Array, best: tuple[int, int]
-) -> tuple[int, int]:
-    """Return the best model of the lowest degree that is not clearly worse than the best of all.
-
-    Clearly is by more than the standard error of the differences in the folds: terms of a higher
-    degree are many, and harder to understand. With a single fold the best is taken.
-    """
-    folds = table.shape[2]
-    order = sorted(range(len(candidates)), key=lambda number: candidates[number].degree)
-    for number in order if folds > 1 else []:
-        if candidates[number].degree >= candidates[best[0]].degree:
-            break
-        place = int(table[number].mean(axis=1).argmax())
-        losses = table[best] - table[number, place]
-        if losses.mean() <= losses.std(ddof=1) / np.sqrt(folds):
-            return number, place
-    return best
-
-
 def _in_order(results: Any, folds: int) -> list[list[Array]]:
     """Collect the scores of folds; what is finished when Ctrl-C comes is kept."""
     scores: list[list[Array]] = []
@@ -347,24 +290,6 @@ def _in_order(results: Any, folds: int) -> list[list[Array]]:
             stacklevel=6,
         )
     return scores
-
-
-def _ended(scores: list[float], result: Result, greedy: bool) -> bool:
-    """Tell whether a path has come to its end; the last score is that of the result."""
-    best = max(scores)
-    worse = len(scores) - 1 - max(i for i, score in enumerate(scores) if score == best)
-    gained = best > scores[0] * (1 - 5 * WORTHWHILE)
-    patience = GREEDY_PATIENCE if greedy else PATIENCE
-    if not gained and scores[-1] > best * (1 + HOPELESS):
-        patience = BLIND
-    if greedy or worse >= patience:
-        return worse >= patience
-    features = len(result.solution.coefficients) if result.solution.in_features else 0
-    if features > FEATURES:
-        return True
-    if not gained or len(scores) < 3:
-        return False
-    return -best > (1 - WORTHWHILE) * -max(scores[:-2])
 
 
 def _score_fold(
@@ -412,7 +337,7 @@ def _score_fold(
                     own.append(-float(np.sum(held[:, None] * loss.value(truth, evaluate(result)))))
                     if result.interrupted:
                         return [*scores, np.array(own)], True
-                    if _ended(own, result, greedy):
+                    if ended(own, result, greedy):
                         break
                 scores.append(np.array(own))
     return scores, False

@@ -197,7 +197,8 @@ class MKLRegressorCV(Regression, BaseCV):
     score_path_ : ndarray of shape (n_candidates, n_alphas, n_folds)
         Mean losses on the rows left out, negative; NaN behind the end of a path.
     best_score_ : float
-        Mean over folds at the chosen setting.
+        Mean over folds at the chosen setting; folds whose path has ended count with their last
+        score.
     terms_, theta_, coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
 n_iter_, history_ :
         Of the fit to all rows, as for :class:`MKLRegressor`.

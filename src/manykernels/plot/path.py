@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
+from ..estimators.choosing import carried
 from ..estimators.cv import BaseCV
 from .style import GREY, PALETTE, RED, new_or_given
 
@@ -113,7 +114,8 @@ class PathDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         folds = self.scores.shape[2]
         self.lines_ = []
-        for number, (sizes, scores) in enumerate(zip(self.sizes, self.scores, strict=True)):
+        table = carried(self.scores)
+        for number, (sizes, scores) in enumerate(zip(self.sizes, table, strict=True)):
             known = np.all(np.isfinite(scores), axis=1)
             x, mean = sizes[known], scores[known].mean(axis=1)
             color = PALETTE[number % len(PALETTE)]
@@ -125,7 +127,7 @@ class PathDisplay:
                 error = scores[known].std(axis=1, ddof=1) / np.sqrt(folds)
                 ax.fill_between(x, mean - error, mean + error, color=color, alpha=0.2, linewidth=0)
         number, place = self.chosen
-        best, score = self.sizes[number, place], self.scores[number, place].mean()
+        best, score = self.sizes[number, place], table[number, place].mean()
         ax.axvline(best, color=GREY, linestyle=":", linewidth=1)
         label = f"chosen: {best:.3g} terms" if self.counts else f"chosen: alpha = {best:.3g}"
         (self.marker_,) = ax.plot(

@@ -19,7 +19,7 @@ from ..arrays import Array
 
 CLASSES = {
     "manykernels.estimators": "MKLRegressor MKLClassifier MKLRegressorCV MKLClassifierCV",
-    "manykernels.estimators.cv": "Candidate",
+    "manykernels.estimators.choosing": "Candidate",
     "manykernels.kernels": "LinearKernels MapKernels FunctionKernels PairwiseKernel Precomputed",
     "manykernels.feature_maps": "Spline Polynomial Nystroem Categorical",
     "manykernels.predictor": "Predictor",
