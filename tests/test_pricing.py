@@ -60,9 +60,9 @@ def test_nothing_is_found_at_a_dual_point_of_zero(rng):
 
 def test_single_precision_finds_the_same_kernels(rng):
     family = ProductFamily(make_bases("columns", rng, n=200, r=12), 3)
-    alpha = 1e-30 * rng.normal(size=(200, 1))  # its square is below the range of float32
+    alpha = 1e-30 * rng.normal(size=(200, 1))  # its square is below the range of 32 bits
     weights = np.full(200, 1 / 200)
-    rough, fine = (pricer(family, weights, kind).top(alpha, 20) for kind in (np.float32, float))
+    rough, fine = (pricer(family, weights, bits).top(alpha, 20) for bits in (32, 64))
     assert rough.indices[:5] == fine.indices[:5]
     np.testing.assert_allclose(rough.scores, fine.scores, rtol=1e-3)
 

@@ -1,4 +1,4 @@
-"""Features of single columns: smooth functions, orthogonal polynomials, categories.
+"""Features of columns: smooth functions, orthogonal polynomials, Gaussian kernels, categories.
 
 All maps are centred over the training rows, so that a product of two of them has (nearly) no part
 that belongs to one of its factors alone: terms of different order do not compete for the same
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
 from numbers import Integral, Real
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from scipy.interpolate import BSpline
@@ -38,14 +38,26 @@ PRICED = 1e10
 SKEWED = 2.0
 """A column whose standard deviation is so many times what its quartiles suggest is heavy-tailed."""
 
+SAMPLE = 8_000
+"""Most rows that points and rank of a Gaussian kernel are chosen from."""
+
+LARGEST = 200
+"""Most features of a Gaussian kernel for ``rank="auto"``: 1.6 GB at a million rows."""
+
+BLOCK = 2**24
+"""Most values of a Gaussian kernel that are held at a time."""
+
 
 class FeatureMap(Protocol):
-    """Features of one column, learnt from the training rows."""
+    """Features of one column, or of several, learnt from the training rows."""
 
     name: ClassVar[str]
 
     def fit(self, x: Array, weights: Array | None = None) -> Self:
-        """Learn from a column of shape (n,); row weights add up to one, by default equal."""
+        """Learn from a column of shape (n,), or from several of shape (n, c).
+
+        Row weights add up to one, by default equal.
+        """
         ...
 
     def features(self, x: Array) -> Array:
@@ -220,38 +232,146 @@ class Polynomial(Centred):
 
 @dataclass
 class Nystroem(Centred):
-    r"""Gaussian kernel of a column by features: its values at a few points of the column.
+    r"""Gaussian kernel of one column or several by features: its values at a few points.
+
+    The kernel is :math:`\exp(-d^2 / (2 w^2))` with the width w and the root mean square d of two
+    rows' differences in the columns. A single column is measured on a scale from 0 to 1 that it is
+    spread over evenly; several are taken as they come, which is standardised in estimators.
 
     Parameters
     ----------
-    rank : int, default=12
-        Number of points, evenly spread.
-    width : float, default=0.2
-        Width of the kernel, as a share of the (evenly spread) range.
+    rank : int or "auto", optional
+        Number of features; by default 12 for a single column and ``"auto"`` for several.
+        ``"auto"``: the smallest number that leaves out no more than ``tol`` of the kernel, 200 at
+        most. An integer means evenly spread points for a single column. Otherwise points are drawn
+        among the training rows by randomly pivoted Cholesky factorisation [1]_, up to twice as
+        many as features, and the features are the directions in which the rows differ most.
+    width : float, optional
+        Width of the kernel; by default 0.2, as a share of the range, for a single column and 1 for
+        several, which is the kernel ``"rbf"``.
+    tol : float, default=1e-3
+        Share of the trace of the centred kernel matrix that ``rank="auto"`` may leave out. Of more
+        than 8,000 training rows a sample of 8,000 is looked at: one half provides the points, the
+        other half measures what they leave out.
+
+    References
+    ----------
+    .. [1] Chen, Epperly, Tropp and Webber, "Randomly pivoted Cholesky: Practical approximation of
+       a kernel matrix with few entry evaluations", 2022.
     """
 
-    rank: int = 12
-    width: float = 0.2
+    rank: int | Literal["auto"] | None = None
+    width: float | None = None
+    tol: float = 1e-3
     name: ClassVar[str] = "nystroem"
 
     def __post_init__(self) -> None:
-        _check_rank(self.rank, 1)
-        if not (isinstance(self.width, Real) and 0 < self.width < np.inf):
+        if self.rank is not None and self.rank != "auto":
+            _check_rank(self.rank, 1, ' or "auto"')
+        positive = isinstance(self.width, Real) and 0 < self.width < np.inf
+        if self.width is not None and not positive:
             raise ValueError(f"width must be a positive number; got {self.width!r}. Use width=0.2.")
+        if not (isinstance(self.tol, Real) and 0 < self.tol < 1):
+            raise ValueError(
+                f"tol must be a number between 0 and 1; got {self.tol!r}. Use tol=1e-3."
+            )
 
     def _learn(self, x: Array, weights: Array) -> None:
-        self.places, self.evenly = even_scale(x, weights)
-        self.points = np.linspace(0, 1, self.rank)
-        values, axes = np.linalg.eigh(self._kernel(self.points))
-        keep = values > 1e-8 * values[-1]
-        self.axes = axes[:, keep] / np.sqrt(values[keep])
+        if x.ndim == 1:
+            self.places, self.evenly = even_scale(x, weights)
+            if self.rank != "auto":
+                self.points = np.linspace(0, 1, self.rank or 12)
+                self.axes = _inverse_root(self._kernel(self.points, self.points))
+                return
+        if self.rank is None or self.rank == "auto":
+            most, tol = LARGEST, self.tol
+        else:
+            most, tol = self.rank, 0.0
+        rows, drawn, measured = _sample(x, weights)
+        inside = self._inside(rows)
+        self.points = inside[self._pivots(inside, drawn, measured, 2 * most, tol / 2)]
+        axes = _inverse_root(self._kernel(self.points, self.points))
+        features = self._kernel(inside, self.points) @ axes
+        self.axes = axes @ _directions(features, measured, most, tol)
 
-    def _kernel(self, inside: Array) -> Array:
-        gamma = 0.5 / self.width**2
-        return np.asarray(rbf_kernel(inside[:, None], self.points[:, None], gamma=gamma))
+    def _pivots(
+        self, rows: Array, drawn: Array, measured: Array, most: int, tol: float
+    ) -> list[int]:
+        """Draw rows, each by what those before it leave out, until that is small where measured."""
+        rng = np.random.default_rng(0)  # a map of the same rows is the same
+        factor = np.empty((len(rows), most))
+        left = np.ones(len(rows))
+        pivots: list[int] = []
+        kept = 0.0
+        while len(pivots) < most and measured @ left > max(tol * kept, 1e-10):
+            reached = np.cumsum(drawn * left)
+            if reached[-1] <= 1e-10:
+                break
+            pivot = int(np.searchsorted(reached, rng.random() * reached[-1], side="right"))
+            before = factor[:, : len(pivots)]
+            column = self._kernel(rows, rows[pivot : pivot + 1])[:, 0] - before @ before[pivot]
+            column /= np.sqrt(left[pivot])
+            factor[:, len(pivots)] = column
+            left = np.maximum(left - column**2, 0.0)
+            left[pivot] = 0.0
+            pivots.append(pivot)
+            kept += measured @ column**2 - (measured @ column) ** 2
+        return pivots
+
+    def _kernel(self, inside: Array, points: Array) -> Array:
+        width = self.width or (0.2 if points.ndim == 1 else 1.0)
+        inside, points = inside.reshape(len(inside), -1), points.reshape(len(points), -1)
+        return np.asarray(rbf_kernel(inside, points, gamma=0.5 / width**2 / points.shape[1]))
+
+    def _inside(self, x: Array) -> Array:
+        return np.interp(x, self.places, self.evenly) if x.ndim == 1 else x
 
     def _raw(self, x: Array) -> Array:
-        return self._kernel(np.interp(x, self.places, self.evenly)) @ self.axes
+        out = np.empty((len(x), self.axes.shape[1]))
+        step = max(1, BLOCK // len(self.points))
+        for start in range(0, len(x), step):
+            inside = self._inside(x[start : start + step])
+            out[start : start + step] = self._kernel(inside, self.points) @ self.axes
+        return out
+
+
+def _sample(x: Array, weights: Array) -> tuple[Array, Array, Array]:
+    """Return distinct rows, with the weights to draw some by and to measure the others by.
+
+    These are the weights of all rows if there are few, else those of the halves of a sample.
+    """
+    if len(x) <= SAMPLE:
+        rows, inverse = np.unique(x, axis=0, return_inverse=True)
+        both = np.bincount(inverse.ravel(), weights)
+        return rows, both, both
+    reached = np.cumsum(weights)
+    shares = (np.arange(SAMPLE) + np.random.default_rng(0).random(SAMPLE)) / SAMPLE
+    chosen = np.searchsorted(reached, shares * reached[-1], side="right")
+    rows, inverse = np.unique(x[chosen], axis=0, return_inverse=True)
+    places = inverse.ravel()
+    drawn, measured = (np.bincount(places[i::2], minlength=len(rows)) for i in (0, 1))
+    return rows, drawn / drawn.sum(), measured / measured.sum()
+
+
+def _inverse_root(gram: Array) -> Array:
+    values, axes = np.linalg.eigh(gram)
+    keep = values > 1e-8 * values[-1]
+    return np.asarray(axes[:, keep] / np.sqrt(values[keep]))
+
+
+def _directions(features: Array, weights: Array, most: int, tol: float) -> Array:
+    """Return the few directions of features that leave out a share of the kernel's trace.
+
+    What the features themselves leave out of a kernel whose diagonal is one counts too.
+    """
+    centred = np.sqrt(weights)[:, None] * (features - weights @ features)
+    values, axes = np.linalg.eigh(centred.T @ centred)
+    values, axes = np.maximum(values[::-1], 0.0), axes[:, ::-1]
+    kept = np.cumsum(values)
+    left = max(0.0, 1 - float(weights @ np.sum(features**2, axis=1)))
+    needed = int(np.searchsorted(kept, (1 - tol) * kept[-1] + left)) + 1
+    known = int(np.sum(values > 1e-10 * values[0]))
+    return np.asarray(axes[:, : min(needed, most, known)])
 
 
 @dataclass
@@ -271,9 +391,9 @@ class Categorical(Centred):
         return super().features(x) * np.isin(x, self.values)[:, None]
 
 
-def _check_rank(rank: object, least: int) -> None:
+def _check_rank(rank: object, least: int, other: str = "") -> None:
     if not isinstance(rank, Integral) or isinstance(rank, bool) or rank < least:
-        raise ValueError(f"rank must be an integer >= {least}; got {rank!r}. Use rank=10.")
+        raise ValueError(f"rank must be an integer >= {least}{other}; got {rank!r}. Use rank=10.")
 
 
 def choose_maps(x: Array, functions: int) -> list[FeatureMap]:

@@ -14,6 +14,7 @@ from scipy.linalg import LinAlgError, cho_factor
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
 from .arrays import Array, approximately
+from .backend import HOST, beside, filled, free_bytes, namespace, on_host
 from .bases import FeatureBlocks, GramStack
 from .feature_maps import BY_NAME as MAPS
 from .feature_maps import FeatureMap, affordable_functions, choose_maps
@@ -93,14 +94,17 @@ class KernelSet(Protocol):
         """Whether the kernels depend on the degree of the products to come."""
         ...
 
-    def fit(self, X: Array, raw: Array, weights: Array | None = None) -> FeatureBlocks | GramStack:
+    def fit(
+        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
+    ) -> FeatureBlocks | GramStack:
         """Remember the training rows if they are needed later; return the base kernels on them.
 
-        ``X`` is standardised, ``raw`` is not; row weights add up to one, by default equal.
+        ``X`` is standardised, ``raw`` is not; row weights add up to one, by default equal. The
+        base kernels are put beside ``place``.
         """
         ...
 
-    def on(self, X: Array, raw: Array) -> FeatureBlocks | GramStack:
+    def on(self, X: Array, raw: Array, place: Any = HOST) -> FeatureBlocks | GramStack:
         """Return the base kernels on new rows (between new and training rows)."""
         ...
 
@@ -120,21 +124,25 @@ class LinearKernels:
         """Columns that each kernel sees."""
         return self.columns
 
-    def fit(self, X: Array, raw: Array, weights: Array | None = None) -> FeatureBlocks:
+    def fit(
+        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
+    ) -> FeatureBlocks:
         """Return the features of the training rows."""
-        return self.on(X, raw)
+        return self.on(X, raw, place)
 
-    def on(self, X: Array, raw: Array) -> FeatureBlocks:
+    def on(self, X: Array, raw: Array, place: Any = HOST) -> FeatureBlocks:
         """Return the features of new rows."""
         order = np.concatenate(self.columns)
         if not (len(order) == X.shape[1] and np.all(order == np.arange(len(order)))):
             X = sparse.csc_array(X)[:, order] if sparse.issparse(X) else X[:, order]
+        if not on_host(place):
+            X = beside(X, place)
         return FeatureBlocks(X, [len(columns) for columns in self.columns])
 
 
 @dataclass
 class MapKernels:
-    """Kernels of single columns by feature maps, fitted to the training rows.
+    """Kernels by feature maps, fitted to the training rows.
 
     A column with ``"auto"`` may have several kernels, of the same name.
     """
@@ -162,7 +170,9 @@ class MapKernels:
         """Whether the kernels depend on the degree of the products to come."""
         return any(isinstance(kind, str) and kind == "auto" for kind in self.maps)
 
-    def fit(self, X: Array, raw: Array, weights: Array | None = None) -> FeatureBlocks:
+    def fit(
+        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
+    ) -> FeatureBlocks:
         """Fit the maps; return the features of the training rows."""
         self.fitted = []
         functions = affordable_functions(self.degree, len(self.maps), len(X))
@@ -170,23 +180,24 @@ class MapKernels:
             if isinstance(kind, str) and kind == "linear":
                 self.fitted.append((label, None, columns))
                 continue
-            x = X[:, columns[0]]
+            x = _seen(X, columns)
             if isinstance(kind, str):
                 chosen = choose_maps(x, functions) if kind == "auto" else [MAPS[kind]()]
             else:
                 chosen = [deepcopy(kind)]
             self.fitted += [(label, fresh.fit(x, weights), columns) for fresh in chosen]
-        return self.on(X, raw)
+        return self.on(X, raw, place)
 
-    def on(self, X: Array, raw: Array) -> FeatureBlocks:
+    def on(self, X: Array, raw: Array, place: Any = HOST) -> FeatureBlocks:
         """Return the features of new rows."""
         blocks = [
-            X[:, columns] if fitted is None else fitted.features(X[:, columns[0]])
+            X[:, columns] if fitted is None else fitted.features(_seen(X, columns))
             for _, fitted, columns in self.fitted
         ]
         # A column without any variation has no function; it keeps one, which is zero.
         blocks = [block if block.shape[1] else np.zeros((len(X), 1)) for block in blocks]
-        return FeatureBlocks(np.hstack(blocks), [block.shape[1] for block in blocks])
+        whole = beside(np.hstack(blocks), place)
+        return FeatureBlocks(whole, [block.shape[1] for block in blocks])
 
 
 @dataclass
@@ -216,25 +227,33 @@ class FunctionKernels:
             for function, columns in zip(self.functions, self.columns, strict=True)
         ]
 
-    def fit(self, X: Array, raw: Array, weights: Array | None = None) -> GramStack:
+    def fit(
+        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
+    ) -> GramStack:
         """Evaluate and check the kernels on the training rows."""
-        refuse_large(len(self.functions), len(X))
+        refuse_large(len(self.functions), len(X), place)
         self.training = self.views(X, raw)
-        stack = self.on(X, raw)
-        for name, function, gram in zip(self.names, self.functions, stack.grams, strict=True):
-            if function is not rbf:
-                check_gram(gram, name)
-        return stack
+        return self.between(self.training, self.training, place, check=True)
 
-    def on(self, X: Array, raw: Array) -> GramStack:
+    def on(self, X: Array, raw: Array, place: Any = HOST) -> GramStack:
         """Evaluate the kernels between new and training rows."""
-        return self.between(self.views(X, raw), self.training)
+        return self.between(self.views(X, raw), self.training, place)
 
-    def between(self, left: list[Array], right: list[Array]) -> GramStack:
-        """Evaluate the kernels between two sets of rows."""
+    def between(
+        self, left: list[Array], right: list[Array], place: Any = HOST, check: bool = False
+    ) -> GramStack:
+        """Evaluate the kernels between two sets of rows, on a device in single precision.
+
+        If they are one set, check that they are kernels.
+        """
         shape = (len(left[0]), len(right[0]))
-        grams = np.empty((len(self.functions), *shape))
+        bits = 64 if on_host(place) else 32
+        grams = filled(0.0, (len(self.functions), *shape), place, bits)
         for j, function in enumerate(self.functions):
+            if function is rbf and not on_host(place):
+                values = rbf(beside(left[j], place), beside(right[j], place))
+                grams[j, :, :] = beside(values, place, grams.dtype)
+                continue
             gram = np.asarray(function(left[j], right[j]), dtype=float)
             if gram.shape != shape:
                 raise ValueError(
@@ -246,7 +265,9 @@ class FunctionKernels:
                     f"kernels[{j}] ({self.names[j]}) must return finite values; got NaN or "
                     "infinity. Look at the rows or the matrix it is made from."
                 )
-            grams[j] = gram
+            if check and function is not rbf:
+                check_gram(gram, self.names[j])
+            grams[j, :, :] = beside(gram, place, grams.dtype)
         return GramStack(grams)
 
 
@@ -275,15 +296,16 @@ class PairwiseKernel:
             )
         self.columns = rows
 
-    def fit(self, X: Array, raw: Array, weights: Array | None = None) -> GramStack:
+    def fit(
+        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
+    ) -> GramStack:
         """Check the training matrix."""
-        stack = self.on(X, raw)
-        check_gram(stack.kernel(0), "precomputed")
-        return stack
+        check_gram(raw[:, self.columns], "precomputed")
+        return self.on(X, raw, place)
 
-    def on(self, X: Array, raw: Array) -> GramStack:
+    def on(self, X: Array, raw: Array, place: Any = HOST) -> GramStack:
         """Take X as the values between new and training rows."""
-        return GramStack(raw[:, self.columns][None])
+        return GramStack(beside(raw[:, self.columns][None], place))
 
 
 def only_linear(kernels: Any) -> bool:
@@ -301,7 +323,12 @@ def uses_maps(kernels: Any) -> bool:
 
 def rbf(X: Array, Y: Array) -> Array:
     r"""Gaussian kernel :math:`\exp(-\|x-y\|^2 / (2m))` of m (standardised) columns."""
-    return np.asarray(rbf_kernel(X, Y, gamma=0.5 / X.shape[1]))
+    gamma = 0.5 / X.shape[1]
+    if on_host(X):
+        return np.asarray(rbf_kernel(X, Y, gamma=gamma))
+    xp = namespace(X)
+    squares = xp.sum(X**2, axis=1)[:, None] + xp.sum(Y**2, axis=1)[None, :]
+    return xp.exp(-gamma * xp.clip(squares - 2 * (X @ Y.T), 0.0, None))
 
 
 def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> KernelSet:
@@ -349,6 +376,11 @@ def _is_map(kernel: Any) -> bool:
     return hasattr(kernel, "features") and hasattr(kernel, "fit")
 
 
+def _seen(X: Array, columns: Array) -> Array:
+    """Return what a feature map sees: a column, of shape (n,), or several, of shape (n, c)."""
+    return X[:, columns[0]] if len(columns) == 1 else X[:, columns]
+
+
 def _map_kernels(
     items: Sequence[tuple[Any, Any]],
     mapped: Sequence[bool],
@@ -366,12 +398,12 @@ def _map_kernels(
                 f"kernels[{j}] has no features and the others have; got {kernel!r}. Use "
                 f'"linear", {", ".join(map(repr, MAPS))} or "auto" for all, or none of them.'
             )
-        if has_map and len(numbers) != 1:
+        label = kernel if isinstance(kernel, str) else kernel.name
+        if has_map and label != "nystroem" and len(numbers) != 1:
             raise ValueError(
                 f"kernels[{j}] must see a single column; got {len(numbers)} ({seen}). Give each "
                 "column a kernel of its own."
             )
-        label = kernel if isinstance(kernel, str) else kernel.name
         alone = label == "categorical" and seen_by[numbers[0]] == 1
         plain = (label in ("auto", "linear") or alone) and len(numbers) == 1
         maps.append(kernel)
@@ -456,22 +488,25 @@ def check_gram(gram: Array, name: str) -> None:
         ) from None
 
 
-def refuse_large(count: int, rows: int) -> None:
+def refuse_large(count: int, rows: int, place: Any = HOST) -> None:
     """Raise before work starts if the Gram matrices would not fit in memory."""
+    size = 8 if on_host(place) else 4
     refuse_bytes(
-        8 * count * rows**2,
+        size * count * rows**2,
         "kernels without features",
         f"{count} kernels on {rows} rows, a matrix each",
-        'Use fewer rows or kernels, or kernels="linear", which needs none.',
+        'Use fewer rows or kernels, or kernels="nystroem", which needs none.',
+        place,
     )
 
 
-def refuse_bytes(needed: int, what: str, value: str, remedy: str) -> None:
-    """Raise if something takes more than six tenths of the machine's memory."""
+def refuse_bytes(needed: int, what: str, value: str, remedy: str, place: Any = HOST) -> None:
+    """Raise if something takes more than six tenths of the memory of the machine or device."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, AttributeError, OSError):
         return
+    memory = int(free_bytes(place)) or memory
     if needed > 0.6 * memory:
         raise ValueError(
             f"{what} must fit in memory; got {value}: {approximately(needed) / 2**30:.3g} GiB, of "

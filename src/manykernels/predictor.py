@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .arrays import Array, Index
+from .backend import beside, segment_sums, times, to_host
 from .bases import FeatureBlocks, GramStack
 from .families import KernelFamily
 from .solvers import Result
@@ -52,12 +53,13 @@ class Predictor:
         """Return the function on new rows, of shape (n_new, c); O(n_new m) with m features."""
         here = self.family.on(bases)
         if self.coefficients is None:
-            return self._gram(here, self.family) @ self.expansion + self.intercept
+            assert self.expansion is not None
+            return times(self._gram(here, self.family), self.expansion) + self.intercept
         out = np.zeros((bases.rows, 1)) + self.intercept
         start = 0
         for part in here.batches(self.indices):
             columns, _ = here.features(self.indices[part])
-            out += columns @ self.coefficients[start : start + columns.shape[1]]
+            out += times(columns, self.coefficients[start : start + columns.shape[1]])
             start += columns.shape[1]
         return out
 
@@ -91,7 +93,7 @@ class Predictor:
             assert self.expansion is not None
             for i in wanted.tolist():
                 gram = here.gram([self.indices[i]], self.theta[i : i + 1], self.family)
-                out[:, groups[i]] += gram @ self.expansion[:, output]
+                out[:, groups[i]] += times(gram, self.expansion[:, output])
             return out
         offsets = np.concatenate([[0], np.cumsum(self.family.widths(self.indices))])
         chosen = [self.indices[i] for i in wanted.tolist()]
@@ -100,7 +102,8 @@ class Predictor:
             own = wanted[part]
             places = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in own])
             starts = np.searchsorted(owners, np.arange(len(own)))
-            sums = np.add.reduceat(columns * self.coefficients[places, output], starts, axis=1)
+            parts = columns * beside(self.coefficients[places, output], columns)
+            sums = to_host(segment_sums(parts, starts, axis=1))
             for k, group in enumerate(groups[own].tolist()):
                 out[:, group] += sums[:, k]
         return out
@@ -136,9 +139,10 @@ def make_predictor(family: KernelFamily, result: Result, weights: Array) -> Pred
         coefficients, owners, parts = _features(family, result, weighted)
     else:
         assert isinstance(family.bases, GramStack)
-        probe = weighted @ solution.coefficients.T
-        covariances = [np.vdot(probe, family.bases.product(index)) for index in indices]
-        parts = theta * family.weights(indices) * np.array(covariances)
+        stack = family.bases
+        probe = beside(weighted, stack.grams) @ beside(solution.coefficients.T, stack.grams)
+        covariances = stack.masses(probe, indices)
+        parts = theta * family.weights(indices) * covariances
     shares = parts / variance if variance > 0 else np.zeros(len(indices))
     order = np.argsort(-shares, kind="stable")
     if coefficients is not None:
@@ -177,9 +181,9 @@ def _features(family: KernelFamily, result: Result, weighted: Array) -> tuple[Ar
         if solution.in_features:
             block = np.sqrt(weights) * solution.coefficients[done : done + len(local)]
         else:
-            block = weights * (columns.T @ solution.coefficients)
+            block = weights * times(columns.T, solution.coefficients)
         done += len(local)
-        products = np.sum(block * (columns.T @ weighted), axis=1)
+        products = np.sum(block * times(columns.T, weighted), axis=1)
         covariances[part] = np.bincount(local, products, minlength=len(theta[part]))
         coefficients.append(block)
         owners.append(local + part.start)

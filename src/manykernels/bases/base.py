@@ -21,6 +21,10 @@ class Cross(Protocol):
         """Number of rows on either side."""
         ...
 
+    def filled(self, value: float) -> Array:
+        """Return a matrix of one value, of shape (n, m)."""
+        ...
+
     def kernel(self, j: int) -> Array:
         """Return the matrix of base kernel ``j``, of shape (n, m)."""
         ...

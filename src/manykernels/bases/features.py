@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..arrays import Array, Index
+from ..backend import (
+    beside,
+    columnwise,
+    filled,
+    namespace,
+    on_host,
+    real,
+    segment_sums,
+    take,
+    to_host,
+)
 from .base import split_rows
 
 _COLUMNS = 256  # columns made dense at a time
@@ -22,8 +34,9 @@ class FeatureBlocks:
 
     Parameters
     ----------
-    features : ndarray or scipy.sparse matrix of shape (n, R)
-        The blocks :math:`\Phi_1, \dots, \Phi_r` side by side.
+    features : array or scipy.sparse matrix of shape (n, R)
+        The blocks :math:`\Phi_1, \dots, \Phi_r` side by side, of any library and on any device;
+        so are the features that are made of them.
     sizes : sequence of int, default=one column each
         Number of columns of each block, adding up to R.
 
@@ -42,7 +55,8 @@ class FeatureBlocks:
         if sparse.issparse(features):
             self.features = sparse.csc_array(features)
         else:
-            self.features = np.asfortranarray(features, dtype=float)
+            whole = namespace(features).astype(features, real(features, 64), copy=False)
+            self.features = columnwise(whole)
         width = self.features.shape[1]
         self.sizes = np.ones(width, dtype=int) if sizes is None else np.asarray(sizes, dtype=int)
         if self.sizes.sum() != width:
@@ -64,6 +78,21 @@ class FeatureBlocks:
         return len(self.sizes)
 
     @property
+    def matrix(self) -> Any:
+        """What is held: the features."""
+        return self.features
+
+    @property
+    def largest(self) -> float:
+        """The largest size of a feature."""
+        if not min(self.features.shape):
+            return 0.0
+        if sparse.issparse(self.features):
+            return float(abs(self.features).max())
+        xp = namespace(self.features)
+        return float(xp.max(xp.abs(self.features)))
+
+    @property
     def pairs_are_cheap(self) -> bool:
         """Whether the features are few next to the rows: O(n R^2) against O(n^2 R)."""
         return bool(self.features.shape[1] <= 4 * self.rows)
@@ -71,7 +100,7 @@ class FeatureBlocks:
     def take(self, rows: slice) -> FeatureBlocks:
         """Return the same blocks on some of the rows."""
         features = self.features
-        part = sparse.csr_array(features)[rows] if sparse.issparse(features) else features[rows]
+        part = sparse.csr_array(features)[rows] if sparse.issparse(features) else features[rows, :]
         return FeatureBlocks(part, self.sizes)
 
     def without_rows(self) -> FeatureBlocks:
@@ -80,7 +109,7 @@ class FeatureBlocks:
 
     def columns(self, start: int, stop: int) -> Array:
         """Return some columns of the features, dense."""
-        return dense(self.features[:, start:stop])
+        return dense(self.features[:, int(start) : int(stop)])
 
     def block(self, j: int) -> Array:
         """Return the features of base kernel ``j``, dense, of shape (n, m_j)."""
@@ -93,31 +122,31 @@ class FeatureBlocks:
         """
         if self.single:
             return self._single_products(indices), np.arange(len(indices))
-        ones = np.ones((self.rows, 1))
+        ones = filled(1.0, (self.rows, 1), self.features)
         parts = [reduce(khatri_rao, (self.block(j) for j in index), ones) for index in indices]
         owners = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
-        return np.hstack([np.empty((self.rows, 0)), *parts]), owners
+        return namespace(ones).concat([ones[:, :0], *parts], axis=1), owners
 
     def _single_products(self, indices: Sequence[Index]) -> Array:
-        out = np.ones((len(indices), self.rows))
+        out = filled(1.0, (len(indices), self.rows), self.features)
         degrees = np.fromiter((len(index) for index in indices), dtype=int, count=len(indices))
+        # By degree; put in order at the end unless they are.
+        order = np.argsort(degrees, kind="stable")
+        start = int(np.count_nonzero(degrees == 0))
         for degree in np.unique(degrees[degrees > 0]).tolist():
-            which = np.flatnonzero(degrees == degree)
+            which = order[start : start + int(np.count_nonzero(degrees == degree))]
             table = np.array([indices[i] for i in which.tolist()])
-            together = which[-1] - which[0] == len(which) - 1
-            part = out[which[0] : which[-1] + 1] if together else out[which]
-            self._multiply(table, part)
-            if not together:
-                out[which] = part
-        return out.T
+            self._multiply(table, out[start : start + len(which), :])
+            start += len(which)
+        return take(out, np.argsort(order), axis=0).T
 
     def table_products(self, tables: Sequence[Array]) -> Array:
         """Return the products of single columns given by tables of indices, side by side."""
         ends = np.cumsum([len(table) for table in tables])
-        out = np.ones((int(ends[-1]), self.rows))
+        out = filled(1.0, (int(ends[-1]), self.rows), self.features)
         for table, stop in zip(tables, ends.tolist(), strict=True):
             if table.shape[1] and len(table):
-                self._multiply(table, out[stop - len(table) : stop])
+                self._multiply(table, out[stop - len(table) : stop, :])
         return out.T
 
     def _multiply(self, table: Array, out: Array) -> None:
@@ -128,24 +157,25 @@ class FeatureBlocks:
         starts = np.flatnonzero(np.any(np.diff(table[:, :-1], axis=0) != 0, axis=1)) + 1
         starts = np.concatenate([[0], starts])
         if table.shape[1] == 1 or 8 * len(starts) > len(table):
-            out[:] = self._gather(table[:, 0])
+            out[:, :] = self._gather(table[:, 0])
             for position in range(1, table.shape[1]):
                 out *= self._gather(table[:, position])
             return
-        prefixes = np.empty((len(starts), self.rows))
+        prefixes = filled(1.0, (len(starts), self.rows), self.features)
         self._multiply(table[starts, :-1], prefixes)
         last = table[:, -1]
-        for prefix, start, stop in zip(
-            prefixes, starts.tolist(), [*starts[1:].tolist(), len(table)], strict=True
-        ):
-            np.multiply(self._gather(last[start:stop]), prefix, out=out[start:stop])
+        for i, (start, stop) in enumerate(pairwise([*starts.tolist(), len(table)])):
+            out[start:stop, :] = self._gather(last[start:stop]) * prefixes[i, :]
 
     def _gather(self, numbers: Array) -> Array:
-        return dense(self.features.T[numbers])
+        """Return some columns of the features, as rows."""
+        if on_host(self.features):
+            return dense(self.features.T[numbers])
+        return take(self.features, numbers, axis=1).T
 
     def start(self, alpha: Array) -> Array:
         """Return the state of the empty prefix."""
-        return alpha
+        return beside(alpha, self.features)
 
     def extend(self, state: Array, j: int) -> Array:
         """Multiply every column of the state by every feature of kernel ``j``."""
@@ -153,23 +183,24 @@ class FeatureBlocks:
 
     def total(self, state: Array) -> float:
         """Return the sum of squares of the column sums."""
-        return float(np.sum(state.sum(axis=0) ** 2))
+        xp = namespace(state)
+        return float(xp.sum(xp.sum(state, axis=0) ** 2))
 
     def weighted_total(self, state: Array, weight: Array, rows: slice) -> float:
         """Return the state's quadratic form."""
-        return float(np.sum(state[rows] * (weight @ state)))
+        return float(namespace(state).sum(state[rows, :] * (weight @ state)))
 
     def diagonals(self) -> Array:
         """Return the sums of squares of each row of each block."""
-        return self._block_sums(dense(self.features**2)).T
+        return self._block_sums(to_host(dense(self.features**2))).T
 
     def state_diagonal(self, state: Array) -> Array:
         """Return the sums of squares of the rows of the state."""
-        return np.sum(state**2, axis=1)
+        return to_host(namespace(state).sum(state**2, axis=1))
 
     def singles(self, state: Array) -> Array:
         """Return the mass of every kernel; O(n R q)."""
-        return self._block_sums(np.sum(np.asarray(self.features.T @ state) ** 2, axis=1))
+        return self._block_sums(np.sum(to_host(self.features.T @ state) ** 2, axis=1))
 
     def pair_sums(self, state: Array, excluded: Sequence[int]) -> tuple[Array, Array]:
         """Return row sums and diagonal of the table of pairs; O(n R^2 q), held by row blocks."""
@@ -195,28 +226,33 @@ class FeatureBlocks:
 
     def _pair_rows(self, state: Array, first: int) -> Iterator[tuple[int, Array]]:
         """Yield blocks of rows of the table <M, K_i K_j>, i, j >= first, with their first i."""
-        right = self.features[:, self.offsets[first] :]
+        right = self.features[:, int(self.offsets[first]) :]
         inside = self.offsets[first:-1] - self.offsets[first]
         height = max(1, _PAIR_ENTRIES // max(1, right.shape[1]))
         for start in range(first, self.count, height):
             stop = min(start + height, self.count)
-            left = self.features[:, self.offsets[start] : self.offsets[stop]]
-            table = np.zeros((left.shape[1], right.shape[1]))
-            for column in state.T:
-                table += self._weighted_products(left, right, column) ** 2
+            left = self.columns_of(start, stop)
+            table = filled(0.0, (left.shape[1], right.shape[1]), right)
+            for c in range(state.shape[1]):
+                table += self._weighted_products(left, right, state[:, c]) ** 2
             if not self.single:
-                table = np.add.reduceat(table, inside, axis=1)
-                table = np.add.reduceat(table, self.offsets[start:stop] - self.offsets[start])
-            yield start, table
+                table = segment_sums(table, inside, axis=1)
+                table = segment_sums(table, self.offsets[start:stop] - self.offsets[start], axis=0)
+            yield start, to_host(table)
+
+    def columns_of(self, start: int, stop: int) -> Any:
+        """Return the columns of some base kernels, as they are held."""
+        return self.features[:, int(self.offsets[start]) : int(self.offsets[stop])]
 
     def _weighted_products(self, left: Any, right: Any, column: Array) -> Array:
         """Return left' diag(column) right, some rows at a time."""
-        if sparse.issparse(right) or self.rows <= 2 * _ROWS:
+        # On the host, so many at a time as stay in the cache.
+        if not isinstance(right, np.ndarray) or self.rows <= 2 * _ROWS:
             return dense(left.T @ _scale_rows(right, column))
-        total = np.zeros((left.shape[1], right.shape[1]))
+        total = filled(0.0, (left.shape[1], right.shape[1]), right)
         for start in range(0, self.rows, _ROWS):
             rows = slice(start, start + _ROWS)
-            total += left[rows].T @ _scale_rows(right[rows], column[rows])
+            total += left[rows, :].T @ _scale_rows(right[rows, :], column[rows])
         return total
 
     def _block_sums(self, squares: Array) -> Array:
@@ -240,13 +276,13 @@ class FeatureBlocks:
                 grown = state
                 for power, weight in enumerate(weights):
                     grown = self.extend(grown, j)
-                    out[j, power] = _forms(grown, weight, rows).sum()
+                    out[j, power] = float(_forms(grown, weight, rows).sum())
             return out
         for start in range(0, self.count, _COLUMNS):
             stop = min(start + _COLUMNS, self.count)
             block = self.columns(start, stop)
-            for column in state.T:
-                grown = block * column[:, None]
+            for c in range(state.shape[1]):
+                grown = block * state[:, c][:, None]
                 for power, weight in enumerate(weights):
                     if power:
                         grown = grown * block
@@ -268,29 +304,33 @@ class CrossBlocks:
         """Number of rows on either side."""
         return len(range(self.left.rows)[self.selected]), self.right.rows
 
+    def filled(self, value: float) -> Array:
+        """Return a matrix of one value."""
+        return filled(value, self.shape, self.left.features)
+
     def kernel(self, j: int) -> Array:
         """Return the matrix of base kernel ``j``."""
-        return np.asarray(self.left.block(j)[self.selected] @ self.right.block(j).T)
+        return self.left.block(j)[self.selected, :] @ self.right.block(j).T
 
     def power_sum(self, k: int) -> Array:
         """Return the sum of all kernels' k-th powers; one matrix product if blocks are columns."""
         if self.left.single:
-            left = self.left.features[self.selected] ** k
+            left = self.left.features[self.selected, :] ** k
             return dense(left @ (self.right.features**k).T)
-        return sum((self.kernel(j) ** k for j in range(self.count)), np.zeros(self.shape))
+        return sum((self.kernel(j) ** k for j in range(self.count)), self.filled(0.0))
 
 
 def _forms(columns: Array, weight: Array | None, rows: slice) -> Array:
     """Return the quadratic form of each column, over some rows; all ones if there is no weight."""
-    part = columns[rows]
+    xp, part = namespace(columns), columns[rows, :]
     if weight is None:
-        return part.sum(axis=0) * columns.sum(axis=0)
-    return np.sum(part * (weight @ columns), axis=0)
+        return to_host(xp.sum(part, axis=0) * xp.sum(columns, axis=0))
+    return to_host(xp.sum(part * (weight @ columns), axis=0))
 
 
-def dense(matrix: Any) -> Array:
+def dense(matrix: Any) -> Any:
     """Return a matrix as an ordinary array."""
-    return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
+    return np.asarray(matrix.toarray()) if sparse.issparse(matrix) else matrix
 
 
 def _scale_rows(matrix: Any, factors: Array) -> Any:
@@ -303,10 +343,11 @@ def scale_columns(matrix: Any, factors: Array) -> Any:
     """Multiply the columns of a matrix, sparse or not, by factors."""
     if sparse.issparse(matrix):
         return matrix @ sparse.diags_array(factors)
-    return matrix * factors
+    return matrix * beside(factors, matrix)
 
 
 def khatri_rao(left: Array, right: Array) -> Array:
     """Return all products of a column of ``left`` with a column of ``right``."""
     columns = left.shape[1] * right.shape[1]
-    return (left[:, :, None] * right[:, None, :]).reshape(len(left), columns)
+    products = left[:, :, None] * right[:, None, :]
+    return namespace(left).reshape(products, (left.shape[0], columns))

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Array, Index
+from ..backend import beside, filled, namespace, on_host, real, to_host
 from .base import split_rows
 
 _BLOCK_BYTES = 2**20  # of rows of base kernels worked on at a time: they stay in the cache
+_DEVICE_BYTES = 2**31  # as many on a device, which needs large pieces of work
 
 
 class GramStack:
@@ -17,8 +19,9 @@ class GramStack:
 
     Parameters
     ----------
-    grams : ndarray of shape (r, n, m)
-        Kernel values between n rows and m training rows; n = m for training.
+    grams : array of shape (r, n, m)
+        Kernel values between n rows and m training rows; n = m for training. In double precision
+        on the host; on a device in the precision they have, and sums over them in double.
 
     Notes
     -----
@@ -30,7 +33,7 @@ class GramStack:
     pairs_are_cheap = True
 
     def __init__(self, grams: Array) -> None:
-        self.grams = np.ascontiguousarray(grams, dtype=float)
+        self.grams = np.ascontiguousarray(grams, dtype=float) if on_host(grams) else grams
 
     @property
     def rows(self) -> int:
@@ -47,24 +50,50 @@ class GramStack:
         """Number of rows on either side."""
         return self.grams.shape[1], self.grams.shape[2]
 
+    @property
+    def matrix(self) -> Array:
+        """What is held: the stack of matrices."""
+        return self.grams
+
+    @property
+    def largest(self) -> float:
+        """The largest size of a kernel value."""
+        if not min(self.shape):
+            return 0.0
+        xp = namespace(self.grams)
+        return max(float(xp.max(xp.abs(self.grams[j, :, :]))) for j in range(self.count))
+
     def without_rows(self) -> GramStack:
         """Return as many kernels on no rows."""
         return GramStack(np.empty((self.count, 0, 0)))
 
     def kernel(self, j: int) -> Array:
         """Return the matrix of base kernel ``j``."""
-        return self.grams[j]
+        return _double(self.grams[j, :, :])
+
+    def filled(self, value: float) -> Array:
+        """Return a matrix of one value."""
+        return filled(value, self.shape, self.grams)
 
     def power_sum(self, k: int) -> Array:
         """Return the sum of the k-th powers of all kernels."""
-        return sum((gram**k for gram in self.grams), np.zeros(self.shape))
+        return sum((self.kernel(j) ** k for j in range(self.count)), self.filled(0.0))
 
     def product(self, index: Sequence[int]) -> Array:
         """Return the matrix of a product kernel; O(n m D)."""
-        out = np.ones(self.shape)
+        out = self.filled(1.0)
         for j in index:
-            out *= self.grams[j]
+            out *= self.kernel(j)
         return out
+
+    def masses(self, state: Array, indices: Sequence[Index]) -> Array:
+        """Return the inner products of a state and product kernels; O(n m D) each."""
+        return np.array([_inner(state, self.product(index)) for index in indices])
+
+    def _rows_at_a_time(self, count: int) -> list[slice]:
+        """Cut the rows so that those of so many kernels are a good piece of work."""
+        room = _BLOCK_BYTES if on_host(self.grams) else _DEVICE_BYTES
+        return split_rows(self.rows, room // max(1, count))
 
     def weighted_sum(self, indices: Sequence[Index], weights: Array) -> Array:
         r"""Return :math:`\sum_i w_i K_i` over product kernels.
@@ -72,7 +101,7 @@ class GramStack:
         Kernels that share all but their last two factors are summed by one matrix product,
         O(a b n m) if a and b different base kernels occur as these factors.
         """
-        total = np.zeros(self.shape)
+        total = self.filled(0.0)
         groups: dict[Index, dict[tuple[int, int], float]] = {}
         for index, weight in zip(indices, weights.tolist(), strict=True):
             if len(index) < 2:
@@ -86,68 +115,80 @@ class GramStack:
             second, right = np.unique([k for _, k in group], return_inverse=True)
             table = np.zeros((len(first), len(second)))
             table[left, right] = list(group.values())
+            xp = namespace(total)
             left_grams, right_grams = self._some(first), self._some(second)
-            for rows in split_rows(self.rows, _BLOCK_BYTES // len(first)):
-                inner = np.tensordot(table, right_grams[:, rows], axes=1)
-                inner *= left_grams[:, rows]
-                part = inner.sum(axis=0)
+            factors = beside(table, self.grams)
+            for rows in self._rows_at_a_time(len(first)):
+                inner = xp.tensordot(factors, _double(right_grams[:, rows, :]), axes=1)
+                inner *= left_grams[:, rows, :]
+                part = xp.sum(inner, axis=0)
                 for j in prefix:
-                    part *= self.grams[j, rows]
-                total[rows] += part
+                    part *= self.grams[j, rows, :]
+                total[rows, :] += part
         return total
 
     def _some(self, numbers: Array) -> Array:
         """Return some of the matrices, without a copy if they are neighbours."""
         if numbers[-1] - numbers[0] == len(numbers) - 1:
-            return self.grams[numbers[0] : numbers[-1] + 1]
-        return self.grams[numbers]
+            return self.grams[int(numbers[0]) : int(numbers[-1]) + 1, :, :]
+        if on_host(self.grams):
+            return self.grams[numbers]
+        return namespace(self.grams).take(self.grams, beside(numbers, self.grams), axis=0)
 
     def start(self, alpha: Array) -> Array:
         """Return the state of the empty prefix."""
-        return alpha @ alpha.T
+        vectors = beside(alpha, self.grams)
+        return vectors @ vectors.T
 
     def extend(self, state: Array, j: int) -> Array:
         """Multiply the state by kernel ``j``."""
-        return state * self.grams[j]
+        return state * self.kernel(j)
 
     def total(self, state: Array) -> float:
         """Return the sum of the state."""
-        return float(state.sum())
+        return float(namespace(state).sum(state))
 
     def weighted_total(self, state: Array, weight: Array, rows: slice) -> float:
         """Return the sum of products with the state."""
-        return float(np.vdot(state[rows], weight))
+        return _inner(state[rows, :], weight)
 
     def diagonals(self) -> Array:
         """Return the diagonals of the kernels."""
-        return np.einsum("jtt->jt", self.grams)
+        xp = namespace(self.grams)
+        return to_host(xp.linalg.diagonal(self.grams))
 
     def state_diagonal(self, state: Array) -> Array:
         """Return the diagonal of the state."""
-        return np.diagonal(state)
+        return to_host(namespace(state).linalg.diagonal(state))
 
     def singles(self, state: Array) -> Array:
         """Return the mass of every kernel; O(r n^2)."""
-        return np.asarray(self.grams.reshape(self.count, -1) @ state.ravel())
+        if on_host(state):
+            return np.asarray(self.grams.reshape(self.count, -1) @ state.ravel())
+        return np.array([_inner(self.kernel(j), state) for j in range(self.count)])
 
     def pair_sums(self, state: Array, excluded: Sequence[int]) -> tuple[Array, Array]:
         """Return sums over the second of two more kernels; O(r n^2)."""
         allowed = np.setdiff1d(np.arange(self.count), list(excluded))
-        weighted = state * self.grams[allowed].sum(axis=0)
+        others = sum((self.kernel(j) for j in allowed.tolist()), self.filled(0.0))
+        weighted = state * others
         off, diagonal = np.empty(self.count), np.empty(self.count)
-        for j, gram in enumerate(self.grams):
-            diagonal[j] = np.einsum("st,st,st->", state, gram, gram)
-            off[j] = np.vdot(weighted, gram)
+        for j in range(self.count):
+            gram = self.kernel(j)
+            diagonal[j] = _inner(state * gram, gram)
+            off[j] = _inner(weighted, gram)
         off[allowed] -= diagonal[allowed]
         return off, diagonal
 
     def pairs(self, state: Array, first: int, strict: bool) -> Array:
         """Return the masses of pairs, flattened; O(r^2 n^2), as matrix products."""
-        count = self.count - first
+        count, xp = self.count - first, namespace(state)
         table = np.zeros((count, count))
-        for rows in split_rows(self.rows, _BLOCK_BYTES // max(1, count)):
-            grams = self.grams[first:, rows]
-            table += (grams * state[rows]).reshape(count, -1) @ grams.reshape(count, -1).T
+        for rows in self._rows_at_a_time(count):
+            grams = _double(self.grams[first:, rows, :])
+            weighted = grams * state[rows, :]
+            part = xp.reshape(weighted, (count, -1)) @ xp.reshape(grams, (count, -1)).T
+            table += to_host(part)
         return table[np.triu_indices(count, int(strict))]
 
     def row_blocks(self, budget: int) -> list[slice]:
@@ -156,17 +197,29 @@ class GramStack:
 
     def cross_rows(self, rows: slice) -> GramStack:
         """Return the kernels between some of the rows and all of them."""
-        return self if rows == slice(0, self.rows) else GramStack(self.grams[:, rows])
+        return self if rows == slice(0, self.rows) else GramStack(self.grams[:, rows, :])
 
     def contract(self, state: Array, weights: Sequence[Array | None], rows: slice) -> Array:
         """Return weighted masses of kernels and their powers; O(r n^2) for each weight."""
-        part = state[rows]
+        part = state[rows, :]
         weighted = [part if weight is None else part * weight for weight in weights]
         out = np.empty((self.count, len(weights)))
-        for j, gram in enumerate(self.grams[:, rows]):
+        for j in range(self.count):
+            gram = _double(self.grams[j, rows, :])
             power = gram
             for position, weight in enumerate(weighted):
                 if position:
                     power = power * gram
-                out[j, position] = np.vdot(power, weight)
+                out[j, position] = _inner(power, weight)
         return out
+
+
+def _inner(left: Array, right: Array) -> float:
+    """Return the sum of the products of the entries of two matrices."""
+    if on_host(left):
+        return float(np.vdot(left, right))
+    return float(namespace(left).sum(left * right))
+
+
+def _double(values: Array) -> Array:
+    return namespace(values).astype(values, real(values, 64), copy=False)

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
 from ..arrays import Array
+from ..backend import to_host
 from ..losses import EpsilonInsensitive, Hinge
 from ..objective import Problem
 from .newton import Point
@@ -46,7 +47,7 @@ def solve_libsvm(problem: Problem, system: System) -> tuple[Point, Array]:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(system.matrix(), problem.y[:, 0], sample_weight=problem.weights)
+        machine.fit(to_host(system.matrix()), problem.y[:, 0], sample_weight=problem.weights)
     alpha = np.zeros_like(problem.y)
     alpha[machine.support_, 0] = machine.dual_coef_[0]
     coefficients = system.from_dual(alpha)

@@ -6,9 +6,19 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
 
 from ..arrays import Array
+from ..backend import (
+    Factor,
+    add_to_diagonal,
+    beside,
+    copied,
+    namespace,
+    take,
+    times,
+    to_host,
+)
 
 
 class Ridge(NamedTuple):
@@ -77,8 +87,8 @@ class GramSystem:
 
     Parameters
     ----------
-    gram : ndarray of shape (n, n)
-        The kernel matrix.
+    gram : array of shape (n, n)
+        The kernel matrix, of any library and on any device.
     """
 
     gram: Array
@@ -91,13 +101,15 @@ class GramSystem:
         """
         live = live_rows(curvature)
         if live.all():
-            return dual_ridge(self.gram.copy(), curvature, linear, strength, intercept)
+            return dual_ridge(copied(self.gram), curvature, linear, strength, intercept)
         alpha = linear / strength
         dead = alpha[~live]
-        fixed = self.gram[np.ix_(live, ~live)] @ dead
+        inside, outside = np.flatnonzero(live), np.flatnonzero(~live)
+        rows = take(self.gram, inside, axis=0)
+        fixed = times(take(rows, outside, axis=1), dead)
         d = curvature[live]
         alpha[live], b, own, pull = dual_ridge(
-            self.gram[np.ix_(live, live)],
+            copied(take(rows, inside, axis=1)),
             d,
             linear[live] - d[:, None] * fixed,
             strength,
@@ -106,14 +118,14 @@ class GramSystem:
         )
         values = np.empty_like(alpha)
         values[live] = own + fixed
-        values[~live] = self.gram[~live] @ alpha
+        values[~live] = times(take(self.gram, outside, axis=0), alpha)
         pulls = linear.copy()  # no curvature, no change
         pulls[live] = pull
         return Ridge(alpha, b, values, pulls)
 
     def values(self, coefficients: Array) -> Array:
         """Return the function's values."""
-        return self.gram @ coefficients
+        return times(self.gram, coefficients)
 
     def inner(self, left: Array, right: Array, right_values: Array) -> Array:
         """Return inner products: dual variables times values."""
@@ -134,8 +146,9 @@ class FeatureSystem:
 
     Parameters
     ----------
-    features : ndarray of shape (n, m)
-        Features whose inner products are the kernel; m = 0 is the zero kernel.
+    features : array of shape (n, m)
+        Features whose inner products are the kernel, of any library and on any device; m = 0 is
+        the zero kernel.
     columns : ScaledColumns, optional
         The same as columns that were used before times factors, which saves the O(n m^2).
     """
@@ -151,47 +164,46 @@ class FeatureSystem:
         features, target = self.features, linear
         live = live_rows(curvature)
         if live.sum() < features.shape[1]:
-            dead = features[~live].T @ (linear[~live] / strength)
-            rows, d = features[live], curvature[live]
+            silent = take(features, np.flatnonzero(~live), axis=0)
+            dead = times(silent.T, linear[~live] / strength)
+            rows, d = take(features, np.flatnonzero(live), axis=0), curvature[live]
             alpha, b, _, _ = dual_ridge(
                 rows @ rows.T,
                 d,
-                linear[live] - d[:, None] * (rows @ dead),
+                linear[live] - d[:, None] * times(rows, dead),
                 strength,
                 intercept,
                 linear[~live].sum(axis=0) / strength,
             )
-            w = rows.T @ alpha + dead
+            w = times(rows.T, alpha) + dead
             return self._finish(w, b, curvature, linear)
         level = np.zeros(linear.shape[1])
         centre = np.zeros(features.shape[1])
         if intercept:
             total = curvature.sum()
-            centre = curvature @ features / total
-            features = features - centre
+            centre = times(features.T, curvature) / total
+            features = features - beside(centre, features)
             level = linear.sum(axis=0) / total
             linear = linear - np.outer(curvature, level)
         if self.columns is None:
-            matrix = features.T @ (features * curvature[:, None])
+            weighted = features * beside(curvature[:, None], features)
+            matrix = to_host(features.T @ weighted)
         else:
             matrix = self.columns.products(curvature, centred=intercept)
-        matrix[np.diag_indices_from(matrix)] += strength
+        matrix = add_to_diagonal(matrix, strength)
         w = np.zeros((features.shape[1], linear.shape[1]))
         if len(matrix):
-            w = cho_solve(
-                factorise(matrix, matrix.diagonal().copy())[0],
-                features.T @ linear,
-                check_finite=False,
-            )
+            factor, _ = factorise(matrix, matrix.diagonal().copy())
+            w = factor.solve(times(features.T, linear))
         return self._finish(w, level - centre @ w, curvature, target)
 
     def _finish(self, w: Array, b: Array, curvature: Array, linear: Array) -> Ridge:
-        values = self.features @ w
+        values = self.values(w)
         return Ridge(w, b, values, linear - curvature[:, None] * (values + b))
 
     def values(self, coefficients: Array) -> Array:
         """Return the function's values."""
-        return self.features @ coefficients
+        return times(self.features, coefficients)
 
     def inner(self, left: Array, right: Array, right_values: Array) -> Array:
         """Return inner products of weights."""
@@ -203,7 +215,7 @@ class FeatureSystem:
 
     def from_dual(self, alpha: Array) -> Array:
         """Return the weights of a dual point."""
-        return self.features.T @ alpha
+        return times(self.features.T, alpha)
 
 
 class Columns:
@@ -211,7 +223,7 @@ class Columns:
 
     Parameters
     ----------
-    values : ndarray of shape (n, m)
+    values : array of shape (n, m)
         The columns.
     """
 
@@ -223,15 +235,17 @@ class Columns:
 
     def system(self, factors: Array) -> FeatureSystem:
         """Return the system of the columns times factors."""
-        return FeatureSystem(self.values * factors, ScaledColumns(self, factors))
+        scaled = self.values * beside(factors, self.values)
+        return FeatureSystem(scaled, ScaledColumns(self, factors))
 
     def products(self, curvature: Array, centred: bool) -> Array:
         """Return their weighted inner products, from memory if the weights are those of before."""
         if self._products is None or curvature is not self._curvature or centred != self._centred:
             values = self.values
             if centred:
-                values = values - curvature @ values / curvature.sum()
-            self._products = values.T @ (values * curvature[:, None])
+                centre = times(values.T, curvature) / curvature.sum()
+                values = values - beside(centre, values)
+            self._products = to_host(values.T @ (values * beside(curvature[:, None], values)))
             self._curvature, self._centred = curvature, centred
         return self._products
 
@@ -268,25 +282,30 @@ def dual_ridge(
     up to zero. The values :math:`K\alpha` are returned as what the equation says they are: the
     product itself loses all digits when the ridge is tiny and :math:`\alpha` huge.
     """
-    if not len(gram):
+    if not gram.shape[0]:
         nothing = np.zeros_like(linear)
         return Ridge(nothing, np.zeros(linear.shape[1]), nothing, nothing)
     target = linear / curvature[:, None]
     ridge = strength / curvature
-    gram[np.diag_indices_from(gram)] += ridge
+    gram = add_to_diagonal(gram, ridge)
     # One amount for all rows: dual variables of small rows would explode under their own.
-    factor, added = factorise(gram, np.full(len(gram), gram.diagonal().mean()))
-    alpha = cho_solve(factor, target, check_finite=False)
+    factor, added = factorise(gram, np.full(gram.shape[0], diagonal(gram).mean()))
+    alpha = factor.solve(target)
     b = np.zeros(linear.shape[1])
     if intercept:
-        ones = cho_solve(factor, np.ones(len(gram)), check_finite=False)
+        ones = factor.solve(np.ones(gram.shape[0]))
         b = (alpha.sum(axis=0) + elsewhere) / ones.sum()
         alpha = alpha - np.outer(ones, b)
     left = (ridge + added)[:, None] * alpha
     return Ridge(alpha, b, target - b - left, curvature[:, None] * left)
 
 
-def factorise(matrix: Array, scale: Array) -> tuple[tuple[Array, bool], Array]:
+def diagonal(matrix: Array) -> Array:
+    """Return the diagonal of a matrix, on the host."""
+    return to_host(namespace(matrix).linalg.diagonal(matrix))
+
+
+def factorise(matrix: Array, scale: Array) -> tuple[Factor, Array]:
     """Return the Cholesky factor of a positive definite matrix, and what its diagonal was given.
 
     Where rounding has made the matrix indefinite (a ridge below 1e-16 of it), the diagonal grows
@@ -296,9 +315,8 @@ def factorise(matrix: Array, scale: Array) -> tuple[tuple[Array, bool], Array]:
     share = 0.0
     while True:
         try:
-            trial = matrix + np.diag(share * scale) if share else matrix
-            factor: tuple[Array, bool] = cho_factor(trial, lower=True, check_finite=False)
-            return factor, share * scale
+            trial = add_to_diagonal(copied(matrix), share * scale) if share else matrix
+            return Factor(trial), share * scale
         except LinAlgError:
             share = max(10 * share, 1e-12)
             if share > 1:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from ..arrays import Array
+from ..backend import beside, namespace, take, times, to_host
 from .systems import Ridge, factorise
 
 BLOCK_ENTRIES = 2**19
@@ -42,7 +42,7 @@ class TallColumns:
         self.make = make
         if self.small:
             whole = make(slice(0, rows))
-            self.make = lambda part: whole[part]
+            self.make = lambda part: whole[part, :]
         self._curvature: Array | None = None
         self._centre, self._products = np.empty(0), np.empty((0, 0))
 
@@ -57,14 +57,14 @@ class TallColumns:
         """Return the columns times weights, of shape (n, c)."""
         out = np.zeros((self.rows, weights.shape[1]))
         for rows, block in self.blocks():
-            out[rows] = block @ weights
+            out[rows] = times(block, weights)
         return out
 
     def transposed_dot(self, values: Array) -> Array:
         """Return inner products with columns of values, of shape (m, c)."""
         out = np.zeros((self.width, values.shape[1]))
         for rows, block in self.blocks():
-            out += block.T @ values[rows]
+            out += times(block.T, values[rows])
         return out
 
     def products(self, curvature: Array) -> tuple[Array, Array]:
@@ -79,11 +79,11 @@ class TallColumns:
             sums, squares = np.zeros(self.width), np.zeros((self.width, self.width))
             for rows, block in self.blocks():
                 if rows.start == 0:
-                    shift = block.mean(axis=0)
+                    shift = to_host(namespace(block).mean(block, axis=0))
                 root = np.sqrt(curvature[rows])
-                moved = (block - shift) * root[:, None]
-                sums += root @ moved
-                squares += moved.T @ moved  # of one array with itself: half the work
+                moved = (block - beside(shift, block)) * beside(root[:, None], block)
+                sums += times(moved.T, root)
+                squares += to_host(moved.T @ moved)  # of one array with itself: half the work
             self._remember(curvature, shift + sums / total, squares - np.outer(sums, sums) / total)
         return self._centre, self._products
 
@@ -109,7 +109,10 @@ class TallColumns:
             return self
         old = self.make
         out = TallColumns(
-            lambda rows: old(rows)[:, chosen], self.rows, int(chosen.sum()), self.most
+            lambda rows: take(old(rows), np.flatnonzero(chosen), axis=1),
+            self.rows,
+            int(chosen.sum()),
+            self.most,
         )
         if self._curvature is not None:
             part = np.ix_(chosen, chosen)
@@ -120,7 +123,7 @@ class TallColumns:
         """Return these columns and others; of known products only the new ones are made."""
         old, new = self.make, other.make
         both = TallColumns(
-            lambda rows: np.hstack([old(rows), new(rows)]),
+            lambda rows: side_by_side(old(rows), new(rows)),
             self.rows,
             self.width + other.width,
             max(self.most, other.most),
@@ -130,8 +133,10 @@ class TallColumns:
             centre, products = other.products(curvature)
             cross = np.zeros((self.width, other.width))
             for rows, block in both.blocks():
-                left = (block[:, : self.width] - self._centre) * curvature[rows, None]
-                cross += left.T @ (block[:, self.width :] - centre)
+                left = block[:, : self.width] - beside(self._centre, block)
+                left = left * beside(curvature[rows, None], block)
+                right = block[:, self.width :] - beside(centre, block)
+                cross += to_host(left.T @ right)
             both._remember(
                 curvature,
                 np.concatenate([self._centre, centre]),
@@ -172,7 +177,7 @@ class TallSystem:
         matrix = matrix * scale[:, None] * scale
         matrix[np.diag_indices_from(matrix)] += strength
         factor, _ = factorise(matrix, matrix.diagonal().copy())
-        w = cho_solve(factor, scale[:, None] * right, check_finite=False)
+        w = factor.solve(scale[:, None] * right)
         b = level - (scale * centre) @ w if intercept else np.zeros(linear.shape[1])
         values = self.values(w)
         return Ridge(w, b, values, linear - curvature[:, None] * (values + b))
@@ -187,9 +192,17 @@ class TallSystem:
 
     def matrix(self) -> Array:
         """Return the kernel matrix."""
-        whole = self.columns.make(slice(0, self.columns.rows)) * self.factors
+        whole = self.columns.make(slice(0, self.columns.rows))
+        whole = whole * beside(self.factors, whole)
         return whole @ whole.T
 
     def from_dual(self, alpha: Array) -> Array:
         """Return the weights of a dual point."""
         return self.factors[:, None] * self.columns.transposed_dot(alpha)
+
+
+def side_by_side(left: Array, right: Array) -> Array:
+    """Return the columns of two matrices; of one of them where the other has none."""
+    if not left.shape[1] or not right.shape[1]:
+        return left if left.shape[1] else right
+    return namespace(left).concat([left, right], axis=1)

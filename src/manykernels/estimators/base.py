@@ -224,6 +224,7 @@ class BaseMKL(FamilyMachine):
         tol: float = 1e-2,
         max_time: float | None = None,
         standardize: bool | str = True,
+        device: str | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -240,6 +241,7 @@ class BaseMKL(FamilyMachine):
         self.tol = tol
         self.max_time = max_time
         self.standardize = standardize
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 

@@ -50,6 +50,14 @@ NEEDS_WORDS = {
 }
 
 
+def _device(name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, str):
+        raise ValueError(
+            f'device must be None or a name such as "cuda" or "cuda:1"; got {value!r}. Use None to '
+            "work where X is."
+        )
+
+
 def _p(name: str, value: Any) -> None:
     if not (_real(value) and 1 <= value <= 2):
         raise ValueError(
@@ -164,6 +172,7 @@ CHECKS: dict[str, Callable[[str, Any], None]] = {
     "index_set": partial(_one_of, allowed=("auto", "tuples", "monomials", "interactions")),
     "standardize": _standardize,
     "fit_intercept": _flag,
+    "device": _device,
     "verbose": _verbose,
     "solver": _solver,
     "alphas": _alphas,

@@ -46,6 +46,8 @@ default="auto"
         Seconds to stop after.
     standardize : {True, "scale", False}, default=True
         How columns are standardised.
+    device : str, optional
+        As for :class:`MKLRegressor`.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws.
     verbose : int, default=0
@@ -95,6 +97,7 @@ default="auto"
         tol: float = 1e-2,
         max_time: float | None = None,
         standardize: bool | str = True,
+        device: str | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -112,6 +115,7 @@ default="auto"
             tol=tol,
             max_time=max_time,
             standardize=standardize,
+            device=device,
             random_state=random_state,
             verbose=verbose,
         )
@@ -123,7 +127,8 @@ class MKLClassifierCV(Classification, BaseCV):
     Parameters
     ----------
     kernels, degree, index_set, rho, p, alphas, n_alphas, cv, one_standard_error, debias, \
-fit_intercept, solver, max_iter, tol, max_time, standardize, n_jobs, random_state, verbose :
+fit_intercept, solver, max_iter, tol, max_time, standardize, device, n_jobs, random_state, \
+verbose :
         As for :class:`MKLRegressorCV`; folds are stratified by class.
     loss : {"logistic", "hinge", "squared_hinge", "squared"} or loss object, default="logistic"
         Loss, also that by which models are compared.
@@ -172,6 +177,7 @@ n_iter_, history_ :
         tol: float = 1e-2,
         max_time: float | None = None,
         standardize: bool | str = True,
+        device: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -194,6 +200,7 @@ n_iter_, history_ :
             tol=tol,
             max_time=max_time,
             standardize=standardize,
+            device=device,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,

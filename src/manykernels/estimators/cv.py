@@ -14,6 +14,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_
 from sklearn.utils.metaestimators import _safe_split
 
 from ..arrays import Array
+from ..backend import HOST
 from ..bases import FeatureBlocks, GramStack
 from ..families import ProductFamily
 from ..kernels import uses_maps
@@ -60,6 +61,7 @@ class BaseCV(BaseMKL):
         tol: float = 1e-2,
         max_time: float | None = None,
         standardize: bool | str = True,
+        device: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -81,6 +83,7 @@ class BaseCV(BaseMKL):
         self.tol = tol
         self.max_time = max_time
         self.standardize = standardize
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -118,14 +121,22 @@ class BaseCV(BaseMKL):
     def _strength(self) -> float:
         return getattr(self, "alpha_", np.nan)
 
-    def _fit(self, X: Array, y: Array, weights: Array, loss: Loss, centre: float = 0.0) -> None:
+    def _fit(
+        self,
+        X: Array,
+        y: Array,
+        weights: Array,
+        loss: Loss,
+        centre: float = 0.0,
+        place: Any = HOST,
+    ) -> None:
         with watching(self.verbose) as watch, threads_for(X.shape[0]):
-            self._select(X, y, weights, loss)
+            self._select(X, y, weights, loss, place)
             if watch is not None:
                 watch.stage("all rows", CHOOSING, 1.0)
-            super()._fit(X, y, weights, loss, centre)
+            super()._fit(X, y, weights, loss, centre, place)
 
-    def _select(self, X: Array, y: Array, weights: Array, loss: Loss) -> None:
+    def _select(self, X: Array, y: Array, weights: Array, loss: Loss, place: Any) -> None:
         """Choose the model by its scores on rows left out."""
         if self.debias and self._greedy() is None and any(p > 1 for p in self._exponents()):
             raise ValueError(
@@ -140,7 +151,7 @@ class BaseCV(BaseMKL):
             )
         rng = generator(self.random_state)
         candidates = []
-        for degree, problem, bases in self._prepared(X, y, weights, loss):
+        for degree, problem, bases in self._prepared(X, y, weights, loss, place):
             if self.debias and not self._kernels.explicit:
                 raise ValueError(
                     "debias=True needs kernels with features; got kernels given by matrices. Use "
@@ -151,7 +162,7 @@ class BaseCV(BaseMKL):
                 for p in self._exponents()
             ]
         seeds = rng.integers(2**31, size=len(folds)).tolist()
-        work = partial(_score_fold, self, X, y, weights, loss, candidates)
+        work = partial(_score_fold, self, X, y, weights, loss, place, candidates)
         scores = _in_order(
             Parallel(n_jobs=self.n_jobs, return_as="generator")(
                 delayed(work)(train, test, seed, (number, len(folds)))
@@ -162,13 +173,13 @@ class BaseCV(BaseMKL):
         self._choose(candidates, scores)
 
     def _prepared(
-        self, X: Array, y: Array, weights: Array, loss: Loss
+        self, X: Array, y: Array, weights: Array, loss: Loss, place: Any
     ) -> Iterator[tuple[int, Problem, FeatureBlocks | GramStack]]:
         """Yield each degree with its problem and base kernels, made once if they can be shared."""
         ready: tuple[Problem, FeatureBlocks | GramStack] | None = None
         for degree in self._degrees():
             if ready is None or self._kernels.by_degree:
-                ready = self._prepare(X, y, weights, loss, degree)
+                ready = self._prepare(X, y, weights, loss, degree, place)
             yield degree, *ready
 
     def _final_degree(self) -> int:
@@ -298,15 +309,16 @@ def _score_fold(
     y: Array,
     weights: Array,
     loss: Loss,
+    place: Any,
     candidates: list[Candidate],
     train: Array,
     test: Array,
     seed: int,
-    place: tuple[int, int],
+    number: tuple[int, int],
 ) -> tuple[list[Array], bool]:
     """Return the scores of all models on the rows left out, and whether Ctrl-C cut them short.
 
-    The place is the number of the fold among how many.
+    The number of the fold is its own and how many there are.
     """
     # Folds may come from a generator, which cannot be copied and is not needed here.
     machine = type(estimator)(**{**estimator.get_params(deep=False), "cv": None})
@@ -326,13 +338,14 @@ def _score_fold(
     scores: list[Array] = []
     # In a process of its own; here, the whole fit has its limit already.
     with threads_for(len(train)):
-        for degree, problem, bases in machine._prepared(inside, targets, weights[train], loss):
-            new = machine._kernels.on(machine._scaled(outside), outside)
+        prepared = machine._prepared(inside, targets, weights[train], loss, place)
+        for degree, problem, bases in prepared:
+            new = machine._kernels.on(machine._scaled(outside), outside, place)
             for candidate in (one for one in candidates if one.degree == degree):
                 family = machine._products(bases, degree, candidate.p)
                 evaluate = Evaluator(family, new, problem.weights)
                 own: list[float] = []
-                _begin(place, len(scores), candidates)
+                _begin(number, len(scores), candidates)
                 for result in machine._paths(candidate, problem, family, rng):
                     own.append(-float(np.sum(held[:, None] * loss.value(truth, evaluate(result)))))
                     if result.interrupted:

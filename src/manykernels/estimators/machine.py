@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from threadpoolctl import threadpool_limits
 
 from ..arrays import Array
+from ..backend import HOST, beside, on_host, place_of, to_host
 from ..bases import FeatureBlocks, GramStack
 from ..kernels import FunctionKernels, KernelSet, PairwiseKernel, only_linear, resolve
 from ..losses import Loss
@@ -67,8 +68,19 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _takes_sparse(self) -> bool:
         return only_linear(self.kernels) and not self._centres()
 
+    def _where(self, X: Any) -> Any:
+        """Return where the work on given rows is done."""
+        return place_of(X, getattr(self, "device", None))
+
     def _validate(self, X: Any, **options: Any) -> Any:
-        """Check X (and y), with a message of our own for sparse X that cannot be taken."""
+        """Check X (and y) on the host, with messages of our own for what cannot be taken."""
+        if not on_host(self._where(X)):
+            if sparse.issparse(X):
+                raise TypeError(
+                    "X must be dense where a device does the work; got a sparse matrix with "
+                    f"device={self.device!r}. Use device=None or X.toarray()."
+                )
+            X = to_host(X) if not on_host(place_of(X, None)) else X
         if sparse.issparse(X) and not self._takes_sparse():
             raise TypeError(
                 "X must be dense unless kernels are linear and not centred; got a sparse matrix "
@@ -85,6 +97,7 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
     def _weights(self, X: Array, sample_weight: Any) -> Array:
         """Check sample weights; return one for each row."""
+        sample_weight = as_host(sample_weight)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not np.any(weights > 0):
             raise ValueError(
@@ -93,10 +106,18 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             )
         return weights
 
-    def _fit(self, X: Array, y: Array, weights: Array, loss: Loss, centre: float = 0.0) -> None:
+    def _fit(
+        self,
+        X: Array,
+        y: Array,
+        weights: Array,
+        loss: Loss,
+        centre: float = 0.0,
+        place: Any = HOST,
+    ) -> None:
         """Fit to validated X, targets of shape (n, c), less ``centre``, and sample weights."""
         used = np.flatnonzero(weights > 0)
-        problem, bases = self._prepare(X, y, weights, loss, self._final_degree())
+        problem, bases = self._prepare(X, y, weights, loss, self._final_degree(), place)
         with threads_for(len(used)):
             learnt, alpha = self._learn(problem, bases)
         self._predictor = replace(learnt, intercept=learnt.intercept + centre)
@@ -106,11 +127,11 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self.intercept_ = self._shape_outputs(self._predictor.intercept)
 
     def _prepare(
-        self, X: Array, y: Array, weights: Array, loss: Loss, degree: int
+        self, X: Array, y: Array, weights: Array, loss: Loss, degree: int, place: Any
     ) -> tuple[Problem, FeatureBlocks | GramStack]:
         """Resolve the kernels; return problem and base kernels on the rows of positive weight.
 
-        The degree is that of the products to come.
+        The degree is that of the products to come; the base kernels are put beside ``place``.
         """
         used = np.flatnonzero(weights > 0)
         rows = X if len(used) == X.shape[0] else X[used]
@@ -121,7 +142,7 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         if isinstance(self._kernels, PairwiseKernel):
             self._kernels.use(used, X.shape)
         self._scaler = self._fit_scaler(rows, weights)
-        bases = self._kernels.fit(self._scaled(rows), rows, weights)
+        bases = self._kernels.fit(self._scaled(rows), rows, weights, place)
         _refuse_overflow(bases, degree)
         return self._problem(targets, weights, loss), bases
 
@@ -158,9 +179,10 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _decision(self, X: Any) -> Array:
         """Return decision values of shape (n_new, c)."""
         check_is_fitted(self)
+        place = self._where(X)
         X = self._validate(X, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
-            values = self._predictor.decision(self._kernels.on(self._scaled(X), X))
+            values = self._predictor.decision(self._kernels.on(self._scaled(X), X, place))
         if not np.all(np.isfinite(values)):
             raise ValueError(
                 "X has values so large that products of degree "
@@ -206,10 +228,20 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         return self._predictor.kernel(left, right)
 
 
+def as_host(values: Any) -> Any:
+    """Return values, or their copy on the host if they are on a device."""
+    return values if on_host(place_of(values, None)) else to_host(values)
+
+
+def like_input(values: Array, X: Any) -> Any:
+    """Return results as arrays of the library that the rows came in, on their device."""
+    place = place_of(X, None)
+    return values if on_host(place) or values.dtype.kind not in "fiub" else beside(values, place)
+
+
 def _refuse_overflow(bases: FeatureBlocks | GramStack, degree: int) -> None:
-    values = bases.features if isinstance(bases, FeatureBlocks) else bases.grams
     power = 2 * degree if isinstance(bases, FeatureBlocks) else degree
-    largest = float(abs(values).max()) if min(values.shape) else 0.0
+    largest = bases.largest
     if largest > 1 and power * np.log10(largest) > 280:
         raise ValueError(
             f"X has values so large that products of degree {degree} overflow; the largest base "

@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from ..arrays import Array, Index
+from ..backend import to_host
 from ..bases import FeatureBlocks, GramStack
 from ..certificate import affordable
 from ..dual import DualSolution, solve
@@ -153,6 +154,7 @@ class Evaluator:
         fresh = [index for index in result.indices if index not in self.columns]
         if fresh:
             columns, owners = self.here.features(fresh)
+            columns = to_host(columns)
             for i, index in enumerate(fresh):
                 self.columns[index] = columns[:, owners == i]
         return self._values(result.indices, result.theta, result.solution)

@@ -70,6 +70,10 @@ default="auto"
     standardize : {True, "scale", False}, default=True
         True centres and scales columns with (weighted) training statistics; ``"scale"`` only
         scales, which keeps sparse X sparse and a monomial of the raw columns a single term.
+    device : str, optional
+        Device of PyTorch's that does the work, such as ``"cuda"``; predictions are NumPy arrays
+        all the same. By default the work is done where X is: give a torch or CuPy array on a GPU
+        and get one back.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws; an int makes fits reproducible.
     verbose : int, default=0
@@ -177,6 +181,8 @@ class MKLRegressorCV(Regression, BaseCV):
         Limits of every single fit.
     standardize : {True, "scale", False}, default=True
         How columns are standardised.
+    device : str, optional
+        As for :class:`MKLRegressor`.
     n_jobs : int, optional
         Folds computed at a time; -1 for as many as there are cores.
     random_state : int, RandomState, Generator or None, default=None

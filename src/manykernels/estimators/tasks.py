@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..losses import BY_NAME, Loss, ProbabilisticLoss, Squared
 from .checks import check_parameters
-from .machine import KernelMachine
+from .machine import KernelMachine, as_host, like_input
 
 REGRESSION = ("squared", "huber", "epsilon_insensitive")
 CLASSIFICATION = ("logistic", "hinge", "squared_hinge", "squared")
@@ -41,13 +41,14 @@ class Regression(RegressorMixin, KernelMachine):  # type: ignore[misc]
         """
         check_parameters(self)
         loss = resolve_loss(self.loss, REGRESSION, "regressor")
+        place, y = self._where(X), as_host(y)
         _refuse_strings(y)
         X, y = self._validate(X, y=y, y_numeric=True, ensure_min_samples=2)
         weights = self._weights(X, sample_weight)
         targets = np.asarray(y, dtype=float)[:, None]
         # An intercept absorbs the mean; without it the arithmetic keeps more digits.
         centre = np.average(targets[:, 0], weights=weights) if self.fit_intercept else 0.0
-        self._fit(X, targets - centre, weights, loss, centre)
+        self._fit(X, targets - centre, weights, loss, centre, place)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -61,9 +62,9 @@ class Regression(RegressorMixin, KernelMachine):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples,)
-            Predictions.
+            Predictions; an array of the library of X, on its device.
         """
-        return self._decision(X)[:, 0]
+        return like_input(self._decision(X)[:, 0], X)
 
     def _shape_outputs(self, values: Array) -> Any:
         return values[0]
@@ -101,6 +102,7 @@ class Classification(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         """
         check_parameters(self)
         loss = resolve_loss(self.loss, CLASSIFICATION, "classifier")
+        place, y = self._where(X), as_host(y)
         X, y = self._validate(X, y=y, ensure_min_samples=2)
         weights = self._weights(X, sample_weight)
         check_classification_targets(y)
@@ -113,7 +115,7 @@ class Classification(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             )
         outputs = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = np.column_stack([np.where(codes == c, 1.0, -1.0) for c in outputs])
-        self._fit(X, targets, weights, loss)
+        self._fit(X, targets, weights, loss, place=place)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -129,7 +131,9 @@ class Classification(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Positive for the second of two classes; one column for each of more classes.
         """
-        values = self._decision(X)
+        return like_input(self._one_column(self._decision(X)), X)
+
+    def _one_column(self, values: Array) -> Array:
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X: Any) -> Array:
@@ -146,9 +150,9 @@ class Classification(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             Predicted classes.
         """
         check_is_fitted(self)
-        values = self.decision_function(X)
+        values = self._one_column(self._decision(X))
         chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        return like_input(np.asarray(self.classes_[chosen]), X)
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
@@ -169,10 +173,11 @@ class Classification(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         assert isinstance(loss, ProbabilisticLoss)
         positive = loss.probability(self._decision(X))
         if len(self.classes_) == 2:
-            return np.column_stack([1 - positive[:, 0], positive[:, 0]])
+            return like_input(np.column_stack([1 - positive[:, 0], positive[:, 0]]), X)
         total = positive.sum(axis=1, keepdims=True)
         uniform = np.full_like(positive, 1 / positive.shape[1])
-        return np.where(total > 0, positive / np.where(total > 0, total, 1), uniform)
+        shares = np.where(total > 0, positive / np.where(total > 0, total, 1), uniform)
+        return like_input(shares, X)
 
     def _shape_outputs(self, values: Array) -> Any:
         return values

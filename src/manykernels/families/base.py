@@ -12,7 +12,9 @@ from typing import Self
 import numpy as np
 
 from ..arrays import Array, Index, approximately
+from ..backend import filled, times
 from ..bases import BaseKernels, FeatureBlocks, GramStack
+from ..bases.features import scale_columns
 
 _BLOCK_ENTRIES = 2**20  # entries of the features made at a time when many kernels are summed
 
@@ -136,7 +138,7 @@ class KernelFamily(ABC):
         r"""Return columns :math:`\phi_i/\rho_i`, and the position of the index each belongs to."""
         assert isinstance(self.bases, FeatureBlocks)
         columns, owners = self.bases.products(indices)
-        return columns * np.sqrt(self.weights(indices))[owners], owners
+        return scale_columns(columns, np.sqrt(self.weights(indices))[owners]), owners
 
     def all_features(self) -> tuple[Array, Array]:
         """Return the features of all kernels, in the order of ``indices()``."""
@@ -162,11 +164,12 @@ class KernelFamily(ABC):
         """
         if isinstance(self.bases, GramStack):
             return self.bases.weighted_sum(indices, theta * self.weights(indices))
-        total = np.zeros((self.rows, self.rows if other is None else other.rows))
+        shape = (self.rows, self.rows if other is None else other.rows)
+        total = filled(0.0, shape, self.bases.features)
         for part in self.batches(indices):
             columns, owners = self.features(indices[part])
             right = columns if other is None else other.features(indices[part])[0]
-            total += (columns * theta[part][owners]) @ right.T
+            total += scale_columns(columns, theta[part][owners]) @ right.T
         return total
 
     def batches(self, indices: Sequence[Index]) -> list[slice]:
@@ -237,11 +240,11 @@ class GradientField(ABC):
             out = np.zeros(len(indices))
             for part in self.family.batches(indices):
                 columns, owners = self.family.features(indices[part])
-                energy = np.sum((columns.T @ self.alpha) ** 2, axis=1)
+                energy = np.sum(times(columns.T, self.alpha) ** 2, axis=1)
                 out[part] = np.bincount(owners, weights=energy, minlength=len(out[part]))
             return out
         assert isinstance(self.bases, GramStack)
-        masses = np.array([np.vdot(self.start, self.bases.product(index)) for index in indices])
+        masses = self.bases.masses(self.start, indices)
         return nonnegative(masses * self.family.weights(indices))
 
 

@@ -90,7 +90,7 @@ class Tuples:
 
     def polynomials(self, cross: Cross, degree: int) -> list[Array]:
         """Return the powers of the sum of the kernels."""
-        out = [np.ones(cross.shape)]
+        out = [cross.filled(1.0)]
         for d in range(1, degree + 1):
             out.append(cross.power_sum(1) if d == 1 else out[1] * out[-1])
         return out
@@ -145,11 +145,11 @@ class Monomials:
 
     def polynomials(self, cross: Cross, degree: int) -> list[Array]:
         """Return the complete homogeneous polynomials, by Newton's identity."""
-        out: list[Array] = [np.ones(cross.shape)]
+        out = [cross.filled(1.0)]
         powers = [cross.power_sum(k) for k in range(1, degree + 1)]
         for d in range(1, degree + 1):
             products = [powers[k - 1] * out[d - k] for k in range(1, d + 1)]
-            out.append(np.sum(products, axis=0) / d)
+            out.append(sum(products[1:], products[0]) / d)
         return out
 
     def paths(self, remaining: int) -> int:
@@ -207,7 +207,7 @@ class Interactions:
 
     def polynomials(self, cross: Cross, degree: int) -> list[Array]:
         """Return the elementary symmetric polynomials; O(r D) operations an entry."""
-        out = elementary(np.empty((0, *cross.shape)), degree)
+        out = nothing_yet(cross, degree)
         for j in range(cross.count):
             out = elementary_with(out, cross.kernel(j))
         return out
@@ -245,6 +245,11 @@ def elementary(kernels: Array, degree: int) -> list[Array]:
     for kernel in kernels:
         out = elementary_with(out, kernel)
     return out
+
+
+def nothing_yet(cross: Cross, degree: int) -> list[Array]:
+    """Return the elementary polynomials of no kernels: one, then zeros."""
+    return [cross.filled(1.0)] + [cross.filled(0.0)] * degree
 
 
 def elementary_with(polynomials: list[Array], kernel: Array) -> list[Array]:

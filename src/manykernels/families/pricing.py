@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..arrays import Array, Index, approximately
+from ..backend import (
+    beside,
+    columnwise,
+    free_bytes,
+    largest,
+    namespace,
+    on_host,
+    real,
+    segment_sums,
+    take,
+    times,
+    to_host,
+)
 from ..bases import FeatureBlocks, GramStack
 from ..bases.features import dense, khatri_rao, scale_columns
 from .index_sets import Monomials, all_indices
@@ -19,7 +32,7 @@ if TYPE_CHECKING:
 
 CACHED_BYTES = 400 * 2**20
 """Spreads are kept between calls if they fit in so many bytes, in half precision if they must;
-else they are made anew."""
+else they are made anew. On a device: if they fit in a quarter of its free memory."""
 
 SIDE_ENTRIES = 2**27
 """Most numbers that one side of the matrix products may hold."""
@@ -28,7 +41,20 @@ CHUNK = 256
 """Base kernels in one block of rows of the table of pairs."""
 
 ROWS = 8192
-"""Rows of the data that enter a matrix product at a time."""
+"""Rows of the data that enter a matrix product at a time, on the host: they stay in the cache."""
+
+PIECE = 2**17
+"""Middle kernels share one matrix product up to so many products, on the host."""
+
+BEGIN = 2**21
+"""And up to so many numbers on its left side."""
+
+KEPT = 2**22
+"""Scores of one degree are kept until the best are known if they are so many; else only the
+largest ones of rows are, and the best rows are made again."""
+
+DEVICE_PIECE, DEVICE_BEGIN = 2**22, 2**28
+"""As many on a device, which needs large pieces of work."""
 
 
 class Shortlist(NamedTuple):
@@ -53,7 +79,7 @@ class Pricer(Protocol):
 def pricer(
     family: KernelFamily,
     weights: Array | None = None,
-    dtype: type[np.floating] = np.float64,
+    bits: int = 64,
     centred: bool = True,
 ) -> Pricer:
     r"""Return the pricer of a family.
@@ -66,8 +92,8 @@ def pricer(
         Weights of the rows, adding up to one. If given, gradients are divided by the kernels'
         spreads :math:`\sigma_i^2 = \sum_t s_t \|\phi_i(x_t) - \bar\phi_i\|^2`, in which
         :math:`\rho_i` has no part; kernels without spread have the score 0.
-    dtype : type, default=float64
-        Precision of the matrix products. In float32 scores are good to some 1e-6 of
+    bits : {64, 32}, default=64
+        Precision of the matrix products. With 32 bits scores are good to some 1e-6 of
         :math:`\|\phi_i\|^2\|\alpha\|^2`.
     centred : bool, default=True
         Whether spreads are around the mean, or else around zero.
@@ -75,7 +101,7 @@ def pricer(
     from .products import ProductFamily
 
     if isinstance(family, ProductFamily) and family.explicit:
-        return ProductPricer(family, weights, dtype, centred)
+        return ProductPricer(family, weights, bits, centred)
     return ListPricer(family, weights, centred)
 
 
@@ -108,21 +134,23 @@ def moments(family: KernelFamily, indices: list[Index], weights: Array) -> tuple
     if isinstance(family.bases, GramStack):
         for i, index in enumerate(indices):
             gram = family.bases.product(index)
-            squares[i], means[i] = weights @ gram.diagonal(), weights @ gram @ weights
+            diagonal = to_host(namespace(gram).linalg.diagonal(gram))
+            squares[i], means[i] = weights @ diagonal, weights @ times(gram, weights)
         return squares * family.weights(indices), means * family.weights(indices)
     for part in family.batches(indices):
         columns, owners = family.features(indices[part])
         count = len(squares[part])
-        squares[part] = np.bincount(owners, weights @ columns**2, count)
-        means[part] = np.bincount(owners, (weights @ columns) ** 2, count)
+        squares[part] = np.bincount(owners, times((columns**2).T, weights), count)
+        means[part] = np.bincount(owners, times(columns.T, weights) ** 2, count)
     return squares, means
 
 
-def _inverse(squares: Array, means: Array) -> Array:
+def _inverse(squares: Any, means: Any) -> Any:
     """Return one over the spread, zero where rounding leaves nothing of it."""
+    xp = namespace(squares)
     spread = squares - means
-    least = 64 * np.finfo(squares.dtype).eps * squares
-    return np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > least)
+    known = spread > 64 * xp.finfo(squares.dtype).eps * squares
+    return xp.where(known, 1 / xp.where(known, spread, 1.0), 0.0)
 
 
 @dataclass(frozen=True)
@@ -133,7 +161,7 @@ class Side:
     ----------
     table : ndarray of int of shape (N, k)
         The products.
-    columns : ndarray of shape (n, M)
+    columns : array of shape (n, M)
         Their features side by side.
     offsets : ndarray of int of shape (N + 1,)
         First column of each.
@@ -142,28 +170,41 @@ class Side:
     """
 
     table: Array
-    columns: Array
+    columns: Any
     offsets: Array
     bounds: Array
 
+    def features(self, part: slice) -> slice:
+        """Return the columns of some products."""
+        return slice(int(self.offsets[part.start]), int(self.offsets[part.stop]))
+
+    def starts(self, part: slice) -> Array:
+        """Return the first column of each of some products, from zero."""
+        return self.offsets[part] - self.offsets[part.start]
+
 
 class Piece(NamedTuple):
-    """All products of some beginnings, one more kernel and some endings.
+    """All products of some beginnings, one more kernel out of some, and some endings.
+
+    Those that are not in ascending order belong to no product and have the score zero.
 
     Attributes
     ----------
     left, right : slice
         Which of the products of either side.
-    kernel : int or None
-        The kernel that every beginning ends with; None: the beginnings stand for themselves.
-    overlap : bool
-        Whether some endings begin before their beginning ends; such pairs are counted elsewhere.
+    kernels : slice or None
+        The kernels between them; None: beginnings and endings meet.
     """
 
     left: slice
-    kernel: int | None
+    kernels: slice | None
     right: slice
-    overlap: bool = False
+
+    @property
+    def height(self) -> int:
+        """Number of pairs of a beginning and a kernel."""
+        between = self.kernels
+        return (self.left.stop - self.left.start) * (between.stop - between.start if between else 1)
 
 
 class ProductPricer:
@@ -172,30 +213,45 @@ class ProductPricer:
     A product of degree d >= 3 with sorted factors is cut after its middle factor m. All products
     with the same m are pairs of a beginning :math:`(i_1 \le \dots \le m)` and an ending
     :math:`(\ge m, \dots)`: their inner products with :math:`\alpha` are one matrix product
-    :math:`L_m^\top \mathrm{diag}(\alpha) R_m`. A running threshold keeps the best. Time: 2 n for
-    each kernel in the family, at the speed of matrix products; memory: O(n r) up to degree 3,
-    O(n r^2) up to degree 5. With spreads, which are kept if they fit in 400 MB, a call takes
-    three times as long where they do not.
+    :math:`L_m^\top \mathrm{diag}(\alpha) R_m`. Of each row of such a table only the largest score
+    is kept: the best k kernels lie in the k rows with the largest ones, which are made once more.
+    Time: 2 n for each kernel in the family, at the speed of matrix products; memory: O(n r + r^2)
+    up to degree 3, O(n r^2 + r^3) up to degree 5. With spreads, which are kept if they fit in 400
+    MB, a call takes three times as long where they do not.
     """
 
     def __init__(
         self,
         family: ProductFamily,
         weights: Array | None,
-        dtype: type[np.floating],
+        bits: int,
         centred: bool,
     ) -> None:
         assert isinstance(family.bases, FeatureBlocks)
-        self.family, self.dtype, self.centred = family, dtype, centred
-        self.strict = family.index_set.strict
-        self.weights = None if weights is None else weights.astype(dtype)
+        self.family, self.bits, self.centred = family, bits, centred
+        self.strict = int(family.index_set.strict)
         # Scores relative to spreads do not depend on the units of the columns. With kernels of
-        # unit size neither float32 nor, for the spreads, float16 is ever out of range.
+        # unit size neither 32 bits nor, for the spreads, 16 are ever out of range.
         self.bases = family.bases if weights is None else unit_size(family.bases, weights)
-        fits = [kind for kind in (dtype, np.float16) if _bytes(family, kind) <= CACHED_BYTES]
-        self.kept_as = fits[0] if fits else None
+        self.weights = None if weights is None else self._near(weights)
+        self.device = not on_host(self.bases.features)
+        self.kept_bits = self._kept_bits()
         self._sides: dict[tuple[int, int], Side] = {}
-        self._spreads: dict[tuple[int, int], Array] = {}
+        self._spreads: dict[tuple[int, int], Any] = {}
+
+    def _near(self, values: Array) -> Any:
+        """Return numbers next to the features, in the precision of the products."""
+        matrix = self.bases.features
+        return beside(values, matrix, real(matrix, self.bits))
+
+    def _kept_bits(self) -> int:
+        """Return the precision in which spreads are kept; 0 where there is no room for them."""
+        room, features = float(CACHED_BYTES), self.bases.features
+        if self.device:
+            room = max(room, free_bytes(features) / 4)
+        half = [16] if hasattr(namespace(features), "float16") else []
+        count = approximately(self.family.distinct)
+        return next((bits for bits in [self.bits, *half] if count * bits / 8 <= room), 0)
 
     @staticmethod
     def side_entries(family: ProductFamily) -> float:
@@ -207,44 +263,115 @@ class ProductPricer:
 
     def top(self, alpha: Array, count: int, above: float = 0.0) -> Shortlist:
         """Return the kernels of largest score."""
-        # Scores are quadratic; a dual point of length one cannot overflow or vanish in float32.
+        # Scores are quadratic; a dual point of length one cannot overflow or vanish in 32 bits.
         length = float(np.linalg.norm(alpha))
         if not length > 0 or count < 1:
             return Shortlist([], np.empty(0))
-        unit = (alpha / length).astype(self.dtype)
-        best = Best(count, above / length**2)
-        for degree in range(self.family.degree + 1):
-            factor = self.family.rho[degree] ** -2.0
-            for number, piece in enumerate(self._pieces(degree)):
-                scores = self._table(degree, piece, unit, squared=False)
-                if self.weights is not None:
-                    scores *= self._inverse(degree, number, piece)
-                left, right = self._side(degree, 0), self._side(degree, 1)
-                rows, columns = left.table[piece.left], right.table[piece.right]
-                if piece.overlap:
-                    keep = columns[None, :, 0] >= rows[:, None, -1] + int(self.strict)
-                    scores *= keep
-                if factor != 1:
-                    scores *= factor
-                best.offer(scores, rows, piece.kernel, columns)
-        indices, scores = best.ranked()
-        return Shortlist(indices, scores * length**2)
+        unit = self._near(alpha / length)
+        least = above / length**2
+        rows = [self._best_rows(degree, unit, count) for degree in range(self.family.degree + 1)]
+        # The best rows of all degrees together.
+        maxima = np.concatenate([part.maxima for part in rows])
+        if len(maxima) > count:
+            # Spreads kept in half precision move scores by a few thousandths.
+            least = max(least, 0.99 * float(np.partition(maxima, -count)[-count]))
+        indices: list[Index] = []
+        scores = [np.empty(0)]
+        for degree, part in enumerate(rows):
+            found, values = self._inside(degree, part, unit, count, least)
+            indices += found
+            scores.append(values)
+        flat = np.concatenate(scores)
+        order = np.argsort(-flat, kind="stable")[:count]
+        order = order[flat[order] > above / length**2]
+        return Shortlist([indices[i] for i in order.tolist()], flat[order] * length**2)
+
+    def _factor(self, degree: int) -> float:
+        return float(self.family.rho[degree] ** -2.0)
+
+    def _best_rows(self, degree: int, unit: Any, count: int) -> Rows:
+        """Return the pairs of a beginning and a kernel below which the best scores are."""
+        pieces = list(self._pieces(degree))
+        if not pieces:
+            nothing = np.empty(0, dtype=int)
+            return Rows(np.empty(0), nothing, nothing, nothing, nothing, [], [])
+        xp, kept = namespace(unit), []
+        keep = sum(piece.height * (piece.right.stop - piece.right.start) for piece in pieces)
+        maxima = []
+        for number, piece in enumerate(pieces):
+            scores = self._scores(degree, number, piece, unit)
+            maxima.append(xp.max(scores, axis=1))
+            if keep <= KEPT:
+                kept.append(scores)
+        whole = xp.concat(maxima) if len(maxima) > 1 else maxima[0]
+        best = np.sort(largest(whole, count))
+        values = to_host(take(whole, best, axis=0)).astype(float) * self._factor(degree)
+        # From the position among all rows to the piece, the beginning and the kernel.
+        heights = np.array([piece.height for piece in pieces])
+        ends = np.cumsum(heights)
+        which = np.searchsorted(ends, best, side="right")
+        within = best - (ends - heights)[which]
+        between = [piece.kernels or slice(0, 1) for piece in pieces]
+        wide = np.array([one.stop - one.start for one in between])[which]
+        begins = np.array([piece.left.start for piece in pieces])[which] + within // wide
+        kernels = np.array([one.start for one in between])[which] + within % wide
+        return Rows(values, which, within, begins, kernels, pieces, kept)
+
+    def _scores(self, degree: int, number: int, piece: Piece, unit: Any) -> Any:
+        """Return the scores of a piece, zero for products out of order."""
+        xp = namespace(unit)
+        scores = self._table(degree, piece, unit, squared=False)
+        if self.weights is not None:
+            scores *= self._inverse_spreads(degree, number, piece)
+        if degree < 2:
+            return scores
+        left, right = self._side(degree, 0), self._side(degree, 1)
+        low, high = left.table[piece.left, -1], right.table[piece.right, 0]
+        between = low
+        if piece.kernels is not None:
+            between = np.arange(piece.kernels.start, piece.kernels.stop)
+        # Only the first columns can be out of order, and only the last beginnings.
+        edge = int(np.searchsorted(high, between[-1] + self.strict))
+        ordered = high[None, :edge] >= between[:, None] + self.strict
+        cube = xp.reshape(scores, (-1, len(between), scores.shape[1]))
+        if edge:
+            cube[:, :, :edge] *= beside(ordered, scores, scores.dtype)
+        if piece.kernels is not None:
+            first = int(np.searchsorted(low, between[0] - self.strict, side="right"))
+            if first < len(low):
+                ordered = low[first:, None] + self.strict <= between
+                cube[first:, :, :] *= beside(ordered[:, :, None], scores, scores.dtype)
+        return xp.reshape(cube, scores.shape)
 
     def _pieces(self, degree: int) -> Iterator[Piece]:
         count = self.bases.count
         if degree < 2:
-            yield Piece(slice(0, 1), None, slice(0, count if degree else 1))
+            if count or not degree:
+                yield Piece(slice(0, 1), None, slice(0, count if degree else 1))
             return
         if degree == 2:
             for start in range(0, count, CHUNK):
-                yield Piece(slice(start, start + CHUNK), None, slice(start, count), overlap=True)
+                yield Piece(slice(start, min(start + CHUNK, count)), None, slice(start, count))
             return
         left, right = self._side(degree, 0), self._side(degree, 1)
-        for m in range(count):
-            begins = int(left.bounds[m if self.strict else m + 1])
-            ends = int(right.bounds[m + 1 if self.strict else m])
-            if begins and ends < len(right.table):
-                yield Piece(slice(0, begins), m, slice(ends, len(right.table)))
+        start = 0
+        while start < count:
+            first = int(right.bounds[min(start + self.strict, count)])
+            stop = start + self._together(start, left, len(right.table) - first)
+            begins = int(left.bounds[stop - self.strict])
+            if begins and first < len(right.table):
+                yield Piece(slice(0, begins), slice(start, stop), slice(first, len(right.table)))
+            start = stop
+
+    def _together(self, start: int, left: Side, endings: int) -> int:
+        """Return how many middle kernels share one matrix product, from one of them on."""
+        count = self.bases.count
+        begins = max(1, int(left.bounds[min(start + 1, count)]))
+        # Most of the products must be in order.
+        most = min(count - start, count // 16, begins // 4)
+        table, side = (DEVICE_PIECE, DEVICE_BEGIN) if self.device else (PIECE, BEGIN)
+        height = min(self.bases.rows, side if self.device else ROWS)
+        return max(1, min(most, table // max(1, begins * endings), side // (begins * height)))
 
     def _side(self, degree: int, which: int) -> Side:
         """Return the beginnings (0) or endings (1) of products of one degree."""
@@ -260,11 +387,12 @@ class ProductPricer:
         return self._sides[key]
 
     def _make_side(self, length: int, by_last: bool) -> Side:
-        table = all_indices(self.bases.count, length, self.strict)
+        table = all_indices(self.bases.count, length, bool(self.strict))
         if by_last and length > 1:
             table = table[np.argsort(table[:, -1], kind="stable")]
+        columns: Any
         if length == 0:
-            columns, owners = np.ones((self.bases.rows, 1)), np.zeros(1, dtype=int)
+            columns, owners = self._near(np.ones((self.bases.rows, 1))), np.zeros(1, dtype=int)
         elif length == 1:
             columns = dense(self.bases.features)
             owners = np.repeat(np.arange(self.bases.count), self.bases.sizes)
@@ -273,129 +401,218 @@ class ProductPricer:
         ends = table[:, -1 if by_last else 0] if length else np.zeros(1, dtype=int)
         return Side(
             table,
-            np.asarray(columns, dtype=self.dtype, order="F"),
+            columnwise(self._near(columns)),
             np.searchsorted(owners, np.arange(len(table) + 1)),
             np.searchsorted(ends, np.arange(self.bases.count + 1)),
         )
 
-    def _table(self, degree: int, piece: Piece, vectors: Array, squared: bool) -> Array:
+    def _table(self, degree: int, piece: Piece, vectors: Any, squared: bool) -> Any:
         """Return squared norms of inner products, summed over ``vectors`` and the features.
 
-        Of the features squared, if asked for, without squaring the inner products.
+        Of the features squared, if asked for, without squaring the inner products. A row for
+        each pair of a beginning and a kernel, a column for each ending.
         """
         left, right = self._side(degree, 0), self._side(degree, 1)
-        ours = slice(left.offsets[piece.left.start], left.offsets[_stop(piece.left, left)])
-        theirs = slice(right.offsets[piece.right.start], right.offsets[_stop(piece.right, right)])
-        total: Array | None = None
-        for vector in vectors.T:
-            inner: Array | None = None
-            for start in range(0, len(vector), ROWS):
-                rows = slice(start, start + ROWS)
-                begin, end = left.columns[rows, ours], right.columns[rows, theirs]
-                if piece.kernel is not None:
-                    block = self._block(piece.kernel, rows)
-                    if squared:
-                        begin, end, block = begin**2, end**2, block**2
-                    begin = khatri_rao(begin, block * vector[rows, None])
-                else:
-                    if squared:
-                        begin, end = begin**2, end**2
-                    begin = begin * vector[rows, None]
-                part = begin.T @ end
+        ours, group = left.features(piece.left), piece.kernels and self._features(piece.kernels)
+
+        def begin(rows: slice, vector: Any) -> Any:
+            columns = _power(left.columns[rows, ours], squared)
+            if group is None:
+                return columns * vector
+            return khatri_rao(columns, _power(self._single(rows, group), squared) * vector)
+
+        table = self._inner(begin, right, piece.right, vectors, squared)
+        if self.bases.single:
+            return table
+        # Rows are features of beginnings times features of kernels.
+        xp, starts, width = namespace(table), np.zeros(1, dtype=int), 1
+        if piece.kernels is not None and group is not None:
+            starts = self.bases.offsets[piece.kernels] - group.start
+            width = group.stop - group.start
+        count = table.shape[1]
+        table = xp.reshape(table, (-1, width * count))
+        table = segment_sums(table, left.starts(piece.left), axis=0)
+        begins = table.shape[0]
+        table = xp.reshape(table, (begins * width, count))
+        every = (width * np.arange(begins)[:, None] + starts).ravel()
+        return segment_sums(table, every, axis=0)
+
+    def _inner(
+        self,
+        begin: Callable[[slice, Any], Any],
+        right: Side,
+        endings: slice,
+        vectors: Any,
+        squared: bool,
+    ) -> Any:
+        """Return what :meth:`_table` does for each column of ``begin``, summed over endings.
+
+        ``begin`` takes rows and the entries of a vector there, as a column, and returns the left
+        side of the products times these.
+        """
+        theirs, total = right.features(endings), None
+        for c in range(vectors.shape[1]):
+            inner = None
+            for rows in self._row_blocks():
+                last = _power(right.columns[rows, theirs], squared)
+                part = begin(rows, vectors[rows, c][:, None]).T @ last
                 inner = part if inner is None else inner + part
             assert inner is not None
             if not squared:
                 inner *= inner
             total = inner if total is None else total + inner
-        assert total is not None
         if self.bases.single:
             return total
-        return self._by_kernel(total, left, right, piece)
+        return segment_sums(total, right.starts(endings), axis=1)
 
-    def _block(self, kernel: int, rows: slice) -> Array:
+    def _row_blocks(self) -> Iterator[slice]:
+        # A left side on a device is at most as wide as the features and all rows of one kernel.
+        height = DEVICE_BEGIN // max(1, self.bases.features.shape[1]) if self.device else ROWS
+        height = max(height, 1)
+        for start in range(0, self.bases.rows, height):
+            yield slice(start, min(start + height, self.bases.rows))
+
+    def _features(self, kernels: slice) -> slice:
         offsets = self.bases.offsets
-        columns = self._side(2, 0).columns
-        return columns[rows, offsets[kernel] : offsets[kernel + 1]]
+        return slice(int(offsets[kernels.start]), int(offsets[kernels.stop]))
 
-    def _by_kernel(self, table: Array, left: Side, right: Side, piece: Piece) -> Array:
-        width = 1 if piece.kernel is None else int(self.bases.sizes[piece.kernel])
-        starts = left.offsets[piece.left.start : _stop(piece.left, left)]
-        table = np.add.reduceat(table, (starts - starts[0]) * width, axis=0)
-        ends = right.offsets[piece.right.start : _stop(piece.right, right)]
-        return np.add.reduceat(table, ends - ends[0], axis=1)
+    def _single(self, rows: slice, columns: slice) -> Any:
+        """Return some columns of the features in the precision of the products."""
+        return self._side(2, 0).columns[rows, columns]
 
-    def _inverse(self, degree: int, number: int, piece: Piece) -> Array:
-        """Return one over the spreads of a piece."""
+    def _inside(
+        self, degree: int, rows: Rows, unit: Any, count: int, least: float
+    ) -> tuple[list[Index], Array]:
+        """Return the best kernels of some rows, and their scores."""
+        chosen = np.flatnonzero(rows.maxima >= max(least, np.finfo(float).tiny))
+        indices: list[Index] = []
+        values = [np.empty(0)]
+        if rows.kept:
+            groups = [chosen[rows.which[chosen] == number] for number in range(len(rows.pieces))]
+        else:
+            groups = [chosen]
+        for number, group in enumerate(groups):
+            if not len(group):
+                continue
+            begins, kernels, first = rows.begins[group], rows.kernels[group], 0
+            if rows.kept:
+                table = take(rows.kept[number], rows.within[group], axis=0)
+                first = rows.pieces[number].right.start
+            else:
+                table = self._rows_again(degree, begins, kernels, unit)
+            flat = namespace(table).reshape(table, (-1,))
+            best = np.sort(largest(flat, count))
+            scores = to_host(take(flat, best, axis=0)).astype(float) * self._factor(degree)
+            best, scores = best[scores > 0], scores[scores > 0]
+            i, j = np.divmod(best, table.shape[1])
+            left, right = self._side(degree, 0), self._side(degree, 1)
+            middle = kernels[i, None] if degree > 2 else np.empty((len(i), 0), dtype=int)
+            found = np.hstack([left.table[begins[i]], middle, right.table[j + first]])
+            indices += [tuple(row) for row in found.astype(int).tolist()]
+            values.append(scores)
+        return indices, np.concatenate(values)
+
+    def _rows_again(self, degree: int, begins: Array, kernels: Array, unit: Any) -> Any:
+        """Return the scores of some rows against all endings."""
+        scores = self._some_rows(degree, begins, kernels, unit, squared=False)
+        if self.weights is not None:
+            squares, means = self._moments(
+                lambda vectors, squared: self._some_rows(degree, begins, kernels, vectors, squared)
+            )
+            scores *= _inverse(squares, means)
+        if degree > 1:
+            edges = self._side(degree, 0).table[begins, -1] if degree == 2 else kernels
+            keep = self._side(degree, 1).table[None, :, 0] >= edges[:, None] + self.strict
+            scores *= beside(keep, scores, scores.dtype)
+        return scores
+
+    def _some_rows(
+        self, degree: int, begins: Array, kernels: Array, vectors: Any, squared: bool
+    ) -> Any:
+        """Return the rows of the table of some pairs of a beginning and a kernel."""
+        left, right = self._side(degree, 0), self._side(degree, 1)
+        ours = [left.features(slice(i, i + 1)) for i in begins.tolist()]
+        groups = [self._features(slice(m, m + 1)) for m in kernels.tolist()]
+        xp, flat = namespace(vectors), self.bases.single
+
+        def begin(rows: slice, vector: Any) -> Any:
+            if flat:
+                columns = take(left.columns[rows, :], begins, axis=1)
+                if degree > 2:
+                    columns = columns * take(self._single(rows, slice(0, None)), kernels, axis=1)
+                return _power(columns, squared) * vector
+            blocks = [left.columns[rows, part] for part in ours]
+            if degree > 2:
+                blocks = [
+                    khatri_rao(block, self._single(rows, group))
+                    for block, group in zip(blocks, groups, strict=True)
+                ]
+            return _power(xp.concat(blocks, axis=1), squared) * vector
+
+        table = self._inner(begin, right, slice(0, len(right.table)), vectors, squared)
+        if flat:
+            return table
+        widths = [part.stop - part.start for part in ours]
+        if degree > 2:
+            more = [group.stop - group.start for group in groups]
+            widths = [a * b for a, b in zip(widths, more, strict=True)]
+        return segment_sums(table, np.cumsum([0, *widths[:-1]]), axis=0)
+
+    def _moments(self, make: Callable[[Any, bool], Any]) -> tuple[Any, Any]:
+        """Return mean squares and squared means from what makes tables of vectors."""
         assert self.weights is not None
+        weights = self.weights[:, None]
+        squares = make(weights, True)
+        return squares, make(weights, False) if self.centred else 0.0 * squares
+
+    def _inverse_spreads(self, degree: int, number: int, piece: Piece) -> Any:
+        """Return one over the spreads of a piece."""
         key = (degree, number)
-        if key not in self._spreads:
-            weights = self.weights[:, None]
-            squares = self._table(degree, piece, weights, squared=True)
-            means = np.zeros_like(squares)
-            if self.centred:
-                means = self._table(degree, piece, weights, squared=False)
-            inverse = _inverse(squares, means)
-            if self.kept_as is None:
-                return inverse
-            self._spreads[key] = inverse.astype(self.kept_as)
-        return self._spreads[key]
+        if key in self._spreads:
+            return self._spreads[key]
+        inverse = _inverse(
+            *self._moments(lambda vectors, squared: self._table(degree, piece, vectors, squared))
+        )
+        if self.kept_bits:
+            kept = real(self.bases.features, self.kept_bits)
+            self._spreads[key] = namespace(inverse).astype(inverse, kept, copy=False)
+        return inverse
+
+
+class Rows(NamedTuple):
+    """Rows of tables of scores: their largest score, and what they stand for.
+
+    Attributes
+    ----------
+    maxima : ndarray
+        The largest score of each.
+    which, within : ndarray of int
+        The piece that each belongs to, and its place there.
+    begins, kernels : ndarray of int
+        Their beginning and the kernel behind it.
+    pieces : list of Piece
+        All pieces of the degree.
+    kept : list of array
+        Their scores, if they were kept.
+    """
+
+    maxima: Array
+    which: Array
+    within: Array
+    begins: Array
+    kernels: Array
+    pieces: list[Piece]
+    kept: list[Any]
 
 
 def unit_size(bases: FeatureBlocks, weights: Array) -> FeatureBlocks:
     """Return the same kernels, each divided by the mean of its diagonal."""
-    sizes = np.add.reduceat(weights @ dense(bases.features) ** 2, bases.offsets[:-1])
+    squares = times((dense(bases.features) ** 2).T, weights)
+    sizes = np.add.reduceat(squares, bases.offsets[:-1])
     roots = np.sqrt(np.where(sizes > 0, sizes, 1.0))
     factors = 1 / np.repeat(roots, bases.sizes)
     return FeatureBlocks(scale_columns(bases.features, factors), bases.sizes)
 
 
-def _bytes(family: ProductFamily, kind: type[np.floating]) -> float:
-    return approximately(family.distinct) * np.dtype(kind).itemsize
-
-
-class Best:
-    """The best of what is offered, found with a running threshold."""
-
-    def __init__(self, count: int, above: float) -> None:
-        self.count, self.threshold = count, above
-        self.parts: list[tuple[Array, Array]] = []
-        self.held = 0
-
-    def offer(self, scores: Array, rows: Array, kernel: int | None, columns: Array) -> None:
-        """Take the scores of all products of beginnings, a kernel and endings."""
-        flat = scores.ravel()
-        hits = np.flatnonzero(flat > self.threshold)
-        if not len(hits):
-            return
-        found = flat[hits]
-        if len(hits) > 2 * self.count:
-            best = np.argpartition(-found, self.count - 1)[: self.count]
-            hits, found = hits[best], found[best]
-        i, j = np.divmod(hits, scores.shape[1])
-        middle = np.full((len(hits), int(kernel is not None)), -1 if kernel is None else kernel)
-        self.parts.append((found, np.hstack([rows[i], middle, columns[j]])))
-        self.held += len(found)
-        if self.held > 4 * self.count:
-            self._cut()
-
-    def _cut(self) -> None:
-        scores = np.concatenate([part for part, _ in self.parts])
-        if len(scores) <= self.count:
-            return
-        self.threshold = max(self.threshold, float(np.partition(scores, -self.count)[-self.count]))
-        kept = [(part >= self.threshold, part, table) for part, table in self.parts]
-        self.parts = [(part[keep], table[keep]) for keep, part, table in kept if keep.any()]
-        self.held = sum(len(part) for part, _ in self.parts)
-
-    def ranked(self) -> tuple[list[Index], Array]:
-        """Return the best, in descending order."""
-        if not self.parts:
-            return [], np.empty(0)
-        scores = np.concatenate([part for part, _ in self.parts]).astype(float)
-        indices = [tuple(row) for _, table in self.parts for row in table.tolist()]
-        order = np.argsort(-scores, kind="stable")[: self.count]
-        return [indices[i] for i in order.tolist()], scores[order]
-
-
-def _stop(part: slice, side: Side) -> int:
-    return min(part.stop, len(side.table))
+def _power(columns: Any, squared: bool) -> Any:
+    return columns**2 if squared else columns

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Array, Index
+from ..backend import times
 from ..bases import GramStack
 from .base import Draw, GradientField, choose, nonnegative
-from .index_sets import all_indices, elementary, leave_one_out, unsigned_without
+from .index_sets import (
+    all_indices,
+    elementary,
+    leave_one_out,
+    nothing_yet,
+    unsigned_without,
+)
 
 if TYPE_CHECKING:
     from .products import ProductFamily
@@ -47,7 +54,11 @@ class ProductField(GradientField):
         if self.enumerated:
             sums = [float(part.sum()) for part in self._members]
         elif isinstance(self.bases, GramStack):
-            sums = [float(np.vdot(self.start, part)) for part in self.family.polynomials]
+            whole = slice(0, self.bases.rows)
+            sums = [
+                self.bases.weighted_total(self.start, part, whole)
+                for part in self.family.polynomials
+            ]
         else:
             # Sums of squares, unlike the quadratic forms of n x n matrices, keep their digits.
             sums = [self.bases.total(self.start)]
@@ -66,7 +77,7 @@ class ProductField(GradientField):
         """The mass; from the sum of all kernels, O(n^2), unless draws have computed it already."""
         if "by_degree" in vars(self) or self.family.rows > ROUGH_ROWS:
             return self.mass
-        return float(np.sum(self.alpha * (self.family.total @ self.alpha)))
+        return float(np.sum(self.alpha * times(self.family.total, self.alpha)))
 
     @cached_property
     def _members(self) -> list[Array]:
@@ -158,7 +169,7 @@ class ProductField(GradientField):
         free = [j for j in range(self.bases.count) if j not in prefix]
         for rows in self.family.row_blocks:
             cross = self.bases.cross_rows(rows)
-            none = elementary(np.empty((0, *cross.shape)), remaining - 1)
+            none = nothing_yet(cross, remaining - 1)
             for j, others in leave_one_out(cross, free, none):
                 grown = self.bases.extend(state, j)
                 table[j] += self.bases.weighted_total(grown, others[remaining - 1], rows)

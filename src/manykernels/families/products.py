@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from ..arrays import Array, Index, approximately
+from ..backend import beside
 from ..bases import Cross, CrossBlocks, FeatureBlocks, GramStack
 from .base import KernelFamily, as_numbers
 from .index_sets import (
@@ -155,7 +156,7 @@ class ProductFamily(KernelFamily):
         ]
         factors = np.concatenate(roots)
         if np.any(factors != 1):
-            columns *= factors
+            columns *= beside(factors, columns)
         return columns, np.arange(columns.shape[1])
 
     def uniform(self, count: int, rng: np.random.Generator) -> tuple[list[Index], Array]:
@@ -195,8 +196,9 @@ class ProductFamily(KernelFamily):
         holds with :math:`\nu = \infty`.
         """
         polynomials = self._polynomials(self if other is None else other)
-        parts = [part / rho**2 for part, rho in zip(polynomials, self.rho, strict=True)]
-        return np.sum(parts, axis=0)
+        scales = [rho**-2 for rho in self.rho.tolist()]
+        first, *rest = [part * scale for part, scale in zip(polynomials, scales, strict=True)]
+        return sum(rest, first)
 
     @cached_property
     def polynomials(self) -> list[Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..arrays import approximately
+from ..backend import on_host
 from ..families import KernelFamily, ProductFamily
 from ..families.pricing import SIDE_ENTRIES, ProductPricer
 from ..objective import Problem
@@ -27,6 +28,9 @@ LISTED_LIMIT = 2_000_000
 
 KNOWN = 200
 """Kernels whose gradient mirror descent computes rather than estimates."""
+
+DEVICE = 100.0
+"""A device other than the host affords so many times as much."""
 
 ENTRYWISE = 5.0
 """Entrywise products of matrices take so many times longer than matrix products."""
@@ -75,19 +79,20 @@ def choose(name: str, problem: Problem, family: KernelFamily) -> Solver:
     * else: mirror descent, whose cost does not depend on the number of kernels.
     """
     cost = costs(family, problem.y.shape[1])
+    speed = 1.0 if on_host(family.bases.matrix) else DEVICE
     if name == "greedy":
-        _refuse(cost.pricing, PRICING_LIMIT, name, family)
+        _refuse(cost.pricing, 100 * speed * PRICING_LIMIT, name, family)
         return Greedy()
     if name == "auto":
-        if problem.p == 1 and cost.pricing <= PRICING_LIMIT:
+        if problem.p == 1 and cost.pricing <= speed * PRICING_LIMIT:
             return WorkingSet()
-        if problem.p > 1 and cost.full_pass <= PASS_LIMIT:
+        if problem.p > 1 and cost.full_pass <= speed * PASS_LIMIT:
             return FullPass()
     if name == "working-set":
-        _refuse(cost.pricing, 100 * PRICING_LIMIT, name, family)
+        _refuse(cost.pricing, 100 * speed * PRICING_LIMIT, name, family)
         return WorkingSet()
     if name == "full-pass":
-        _refuse(cost.full_pass, 100 * PASS_LIMIT, name, family)
+        _refuse(cost.full_pass, 100 * speed * PASS_LIMIT, name, family)
         return FullPass()
     return MirrorDescent(known=KNOWN)
 

@@ -10,6 +10,7 @@ from itertools import compress, count
 import numpy as np
 
 from ..arrays import Array, Index, approximately
+from ..backend import beside, columnwise, filled, take
 from ..certificate import Certificate, from_norm
 from ..dual import (
     DualSolution,
@@ -242,7 +243,7 @@ class Design:
             self.columns, self.owners = tall_columns(family, family.indices())
         elif family.explicit and 8 * family.enumeration_work <= KEPT_BYTES:
             columns, self.owners = family.all_features()
-            self.columns = np.asfortranarray(columns)
+            self.columns = columnwise(columns)
 
     @property
     def tall(self) -> bool:
@@ -260,19 +261,22 @@ class Design:
         columns, owners = self.columns, self.owners
         if not live.all():
             used = live[owners]
-            columns = columns.keep(used) if isinstance(columns, TallColumns) else columns[:, used]
+            if isinstance(columns, TallColumns):
+                columns = columns.keep(used)
+            else:
+                columns = take(columns, np.flatnonzero(used), axis=1)
             owners = owners[used]
         factors = np.sqrt(theta)[owners]
         if isinstance(columns, TallColumns):
             return TallSystem(columns, factors)
         if columns.shape[1] < self.family.rows:
-            return FeatureSystem(columns * factors)
+            return FeatureSystem(columns * beside(factors, columns))
         # By blocks of columns that fit in the cache: one read of the features, nothing written.
-        gram = np.zeros((self.family.rows, self.family.rows))
+        gram = filled(0.0, (self.family.rows, self.family.rows), columns)
         width = max(1024, 4 * self.family.rows)
         for start in range(0, columns.shape[1], width):
-            part = slice(start, start + width)
-            scaled = columns[:, part] * factors[part]
+            part = slice(start, min(start + width, columns.shape[1]))
+            scaled = columns[:, part] * beside(factors[part], columns)
             gram += scaled @ scaled.T
         return GramSystem(gram)
 

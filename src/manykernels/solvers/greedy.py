@@ -9,6 +9,7 @@ from itertools import count
 import numpy as np
 
 from ..arrays import Array, Index
+from ..backend import to_host
 from ..certificate import NO_CERTIFICATE
 from ..dual import DualSolution
 from ..families import KernelFamily
@@ -100,7 +101,7 @@ class Greedy:
                 'Use kernels="linear" or "spline", or another solver.'
             )
         fit = fit_of(problem)
-        price = pricer(family, problem.weights, np.float32, problem.intercept)
+        price = pricer(family, problem.weights, 32, problem.intercept)
         everything = float(np.sum(problem.weights[:, None] * problem.y**2))
         chosen: list[Index] = []
         owners: list[int] = []
@@ -122,7 +123,7 @@ class Greedy:
                 if not score > 0:
                     return
                 index = pool.indices[best]
-                columns, _ = family.features([index])
+                columns = features_of(family, [index])[0]
                 added = fit.add(columns)
                 pool = pool.without(best, fit)
                 if added:
@@ -138,7 +139,7 @@ def debiased(problem: Problem, family: KernelFamily, indices: Sequence[Index]) -
     chosen: list[Index] = []
     owners: list[int] = []
     for index in indices:
-        columns, _ = family.features([index])
+        columns = features_of(family, [index])[0]
         if fit.add(columns):
             owners.extend([len(chosen)] * columns.shape[1])
             chosen.append(index)
@@ -176,9 +177,15 @@ class Pool:
 EMPTY = Pool([], np.empty((0, 0)), np.empty(0, dtype=int), np.empty(0))
 
 
+def features_of(family: KernelFamily, indices: Sequence[Index]) -> tuple[Array, Array]:
+    """Return features on the host, where the few that are fitted at a time are at home."""
+    columns, owners = family.features(indices)
+    return to_host(columns), owners
+
+
 def pool_of(family: KernelFamily, indices: Sequence[Index], fit: Fit) -> Pool:
     """Return candidates as they are now."""
-    columns, owners = family.features(indices)
+    columns, owners = features_of(family, indices)
     starts = np.searchsorted(owners, np.arange(len(indices)))
     return Pool(list(indices), fit.prepare(columns), starts, family.prices(indices))
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
 
 from ..arrays import Array, Index
+from ..backend import add_to_diagonal, beside, columnwise, copied, take, times, to_host
 from ..bases import GramStack
 from ..certificate import from_norm
 from ..dual import DualSolution, FeatureSystem, GramSystem, System, solve
-from ..dual.systems import factorise, live_rows
+from ..dual.systems import diagonal, factorise, live_rows
 from ..families import KernelFamily
 from ..losses import SmoothLoss
 from ..objective import Problem
@@ -39,15 +39,15 @@ class KernelList:
     def features(self) -> tuple[Array, Array]:
         """Columns side by side, and the position of the kernel each belongs to."""
         columns, owners = self.family.features(self.indices)
-        return np.asfortranarray(columns), owners
+        return columnwise(columns), owners
 
     def system(self, theta: Array) -> System:
         """Return the kernel of given weights, in the smaller form; O(n^2 m)."""
         if not self.family.explicit:
             return GramSystem(self.family.gram(self.indices, theta))
         columns, owners = self.features
-        scaled = columns * np.sqrt(theta)[owners]
-        if scaled.shape[1] < len(scaled):
+        scaled = columns * beside(np.sqrt(theta)[owners], columns)
+        if scaled.shape[1] < scaled.shape[0]:
             return FeatureSystem(scaled)
         return GramSystem(scaled @ scaled.T)
 
@@ -55,9 +55,10 @@ class KernelList:
         r"""Return :math:`K_i\alpha/\rho_i^2` for all kernels, of shape (m, n, c)."""
         if isinstance(self.family.bases, GramStack):
             product = self.family.bases.product
-            stack = [product(index) @ alpha for index in self.indices]
+            stack = [times(product(index), alpha) for index in self.indices]
             return np.array(stack) * self.family.weights(self.indices)[:, None, None]
         columns, owners = self.features
+        columns = to_host(columns)
         spread = (columns.T @ alpha)[:, None, :] * columns.T[:, :, None]
         starts = np.searchsorted(owners, np.arange(len(self.indices)))
         whole = len(starts) == columns.shape[1]
@@ -112,12 +113,13 @@ def half_curvature(problem: Problem, gram: Array, fitted: Array, responses: Arra
         live = live_rows(bends[:, c])
         if not live.any():
             continue
-        matrix = gram[np.ix_(live, live)]
-        matrix[np.diag_indices_from(matrix)] += problem.strength / bends[live, c]
-        (factor, _), _ = factorise(matrix, np.full(len(matrix), matrix.diagonal().mean()))
-        part = solve_triangular(factor, responses[:, live, c].T, lower=True, check_finite=False)
+        rows = np.flatnonzero(live)
+        matrix = copied(take(take(gram, rows, axis=0), rows, axis=1))
+        matrix = add_to_diagonal(matrix, problem.strength / bends[live, c])
+        factor, _ = factorise(matrix, np.full(len(rows), diagonal(matrix).mean()))
+        part = factor.half_solve(responses[:, live, c].T)
         if problem.intercept:
-            ones = solve_triangular(factor, np.ones(len(matrix)), lower=True, check_finite=False)
+            ones = factor.half_solve(np.ones((len(rows), 1)))[:, 0]
             ones /= np.linalg.norm(ones)
             part -= np.outer(ones, ones @ part)
         parts.append(part)
@@ -131,14 +133,14 @@ def newton_solver(theta: Array, z: Array, half: Array) -> Callable[[Array], Arra
         matrix = half.T @ half
         matrix[np.diag_indices_from(matrix)] += 1 / inverse
         factor, _ = factorise(matrix, matrix.diagonal().copy())
-        return lambda b: np.asarray(cho_solve(factor, b, check_finite=False))
+        return factor.solve
     scaled = half * np.sqrt(inverse)
     matrix = scaled @ scaled.T
     matrix[np.diag_indices_from(matrix)] += 1.0
     factor, _ = factorise(matrix, matrix.diagonal().copy())
 
     def apply(b: Array) -> Array:
-        inner = cho_solve(factor, half @ (inverse * b), check_finite=False)
+        inner = factor.solve(half @ (inverse * b))
         return np.asarray(inverse * (b - half.T @ inner))
 
     return apply

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, Index
+from ..backend import beside, columnwise, filled, take
 from ..bases import FeatureBlocks
 from ..dual import FeatureSystem, GramSystem, System, TallColumns
 from ..dual.tall import TALL_BYTES
@@ -164,12 +166,15 @@ class KernelSum:
 
     def __init__(self, family: KernelFamily) -> None:
         self.family = family
-        self.columns = np.zeros((family.rows, 16), order="F")
+        self.columns = columnwise(self._nothing(16))
         self.owners: list[int] = []
         self.kernels = 0
         self.gram: Array | None = None
         if not family.explicit:
-            self.gram = np.zeros((family.rows, family.rows))
+            self.gram = self._nothing(family.rows)
+
+    def _nothing(self, width: int) -> Any:
+        return filled(0.0, (self.family.rows, width), self.family.bases.matrix)
 
     def add(self, indices: Sequence[Index]) -> None:
         """Make room for new kernels, with weight zero."""
@@ -177,7 +182,7 @@ class KernelSum:
             columns, owners = self.family.features(indices)
             start, stop = len(self.owners), len(self.owners) + columns.shape[1]
             if stop > self.columns.shape[1]:
-                wider = np.zeros((len(columns), 2 * stop), order="F")
+                wider = columnwise(self._nothing(2 * stop))
                 wider[:, :start] = self.columns[:, :start]
                 self.columns = wider
             self.columns[:, start:stop] = columns
@@ -195,11 +200,12 @@ class KernelSum:
         owners = np.array(self.owners, dtype=int)
         weights = theta[owners]
         live = weights > 0
-        scaled = self.columns[:, np.flatnonzero(live)] * np.sqrt(weights[live])
+        columns = take(self.columns, np.flatnonzero(live), axis=1)
+        scaled = columns * beside(np.sqrt(weights[live]), columns)
         if scaled.shape[1] < self.family.rows:
             return FeatureSystem(scaled)
         self.gram = scaled @ scaled.T
-        self.columns, self.owners = np.zeros((self.family.rows, 0)), []
+        self.columns, self.owners = self._nothing(0), []
         return GramSystem(self.gram)
 
 
@@ -208,7 +214,7 @@ def system_of(family: KernelFamily, indices: Sequence[Index], theta: Array) -> S
     if family.explicit and len(indices) < family.rows:
         columns, owners = family.features(indices)
         if columns.shape[1] < family.rows:
-            return FeatureSystem(columns * np.sqrt(theta[owners]))
+            return FeatureSystem(columns * beside(np.sqrt(theta[owners]), columns))
     return GramSystem(family.gram(indices, theta))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import Array
+from ..backend import to_host
 from ..losses import SmoothLoss, Squared
 from ..objective import Problem
 from .blocks import Factor, Products, Quadratic
@@ -84,7 +85,7 @@ class Plane:
             if problem.intercept:
                 self.centre = columns.transposed_dot(weights[:, None])[:, 0]
             for rows, block in columns.blocks():
-                whole[rows] = self.root[rows] * (block - self.centre)
+                whole[rows] = self.root[rows] * (to_host(block) - self.centre)
             form = Factor(whole)
         else:
             self.centre, products = columns.products(weights)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from ..arrays import Array
 from ..dual import DualSolution, TallColumns
@@ -315,7 +314,7 @@ class Model:
         found = np.zeros_like(axis)
         if size:
             factor, _ = factorise(whole, whole.diagonal().copy())
-            found = cho_solve(factor, right.ravel(), check_finite=False)
+            found = factor.solve(right.ravel())
         coefficients = np.zeros_like(groups.coefficients)
         coefficients[rows] = found.reshape(outputs, size).T
         intercept = self.levels - np.sum(centres * coefficients[rows].T, axis=1)

@@ -9,11 +9,12 @@ from itertools import count
 import numpy as np
 
 from ..arrays import Array, Index
+from ..backend import on_host
 from ..bases import FeatureBlocks
 from ..certificate import Certificate, from_norm
 from ..dual import DualSolution, solve
 from ..families import KernelFamily
-from ..families.pricing import pricer
+from ..families.pricing import Shortlist, pricer
 from ..losses import SmoothLoss
 from ..objective import Problem
 from .full_pass import best_weights
@@ -46,6 +47,9 @@ NEARLY = 1e-7
 
 IDLE = 2
 """Rounds without a new kernel and without progress before the last."""
+
+ROUGH = 1e-4
+"""Relative error of gradients in single precision, with room to spare."""
 
 NOTHING = 1e-7
 """Weights of so much of the largest are zero, where a method only comes near to zero."""
@@ -129,12 +133,11 @@ class WorkingSet:
         return self._from(problem, family, inside)
 
     def _from(self, problem: Problem, family: KernelFamily, inside: Inside) -> Iterator[Round]:
-        price, idle, smallest = pricer(family), 0, np.inf
+        price, idle, smallest = Exact(family), 0, np.inf
         for k in count(1):
             room = max(self.batch, len(inside.indices)) if inside.groups else family.rows
             # Of the kernels in the set none is far above the limit; so many more are enough.
-            listed = price.top(inside.solution.alpha, room + len(inside.indices))
-            norm = float(listed.scores[0]) if listed.indices else 0.0
+            listed, norm = price.top(inside.solution.alpha, room + len(inside.indices))
             certificate = from_norm(problem, inside.solution, norm, "exact")
             yield inside.round(k, certificate)
             known = set(inside.indices)
@@ -152,6 +155,33 @@ class WorkingSet:
             idle = 0 if moved or better else idle + 1
             if idle >= IDLE:
                 return  # rounding: the set is right and its optimum as good as can be had
+
+
+class Exact:
+    """Kernels of largest gradient, and the largest gradient of all, in double precision.
+
+    On a device the family is priced in single precision, and the best kernels once more in double.
+    """
+
+    def __init__(self, family: KernelFamily) -> None:
+        self.family = family
+        self.rough = not on_host(family.bases.matrix) and family.explicit
+        self.pricer = pricer(family, bits=32 if self.rough else 64)
+
+    def top(self, alpha: Array, count: int) -> tuple[Shortlist, float]:
+        """Return so many kernels of largest gradient, and a bound of all gradients.
+
+        The bound is the largest gradient unless single precision cannot tell the kernels listed
+        from the others.
+        """
+        listed = self.pricer.top(alpha, count)
+        if not self.rough or not listed.indices:
+            return listed, float(listed.scores[0]) if listed.indices else 0.0
+        exact = self.family.at(alpha).gradients(listed.indices)
+        order = np.argsort(-exact, kind="stable")
+        ranked = Shortlist([listed.indices[i] for i in order.tolist()], exact[order])
+        others = float(listed.scores[-1]) * (1 + ROUGH) if len(listed.indices) == count else 0.0
+        return ranked, max(float(ranked.scores[0]), others)
 
 
 class Inside:

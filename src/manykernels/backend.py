@@ -1,0 +1,235 @@
+"""Arrays of any library on any device: the array API standard, and the little that it leaves out.
+
+Matrices with a row for each row of the data (features, kernel matrices) live where the data are:
+in NumPy on the host, or in another library, on a GPU say. Vectors over rows, and everything whose
+size does not grow with the rows, are NumPy arrays. Whatever multiplies a matrix by a vector takes
+the vector to the matrix and brings the result back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat as compat
+import array_api_compat.numpy as host_namespace
+import numpy as np
+from scipy import sparse
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+
+from .arrays import Array
+
+HOST = np.empty(0)
+"""The host as a place: what is put beside it is a NumPy array."""
+
+
+def place_of(X: Any, device: str | None) -> Any:
+    """Return an empty array where the work on rows X is to be done.
+
+    Parameters
+    ----------
+    X : array-like
+        Rows: the work is done where they are.
+    device : str or None
+        A device of torch's to do it on instead, such as ``"cuda"``.
+    """
+    if device is not None:
+        return _torch_place(device)
+    if not compat.is_array_api_obj(X) or on_host(X):
+        return HOST
+    xp = namespace(X)
+    return xp.empty((0,), dtype=xp.float64, device=compat.device(X))
+
+
+def _torch_place(device: str) -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(
+            f"device={device!r} needs PyTorch, which is not installed. Install it, or use "
+            "device=None for the CPU."
+        ) from error
+    try:
+        return torch.empty(0, dtype=torch.float64, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(
+            f"device must be one that PyTorch can use here; got {device!r}: "
+            f"{str(error).splitlines()[0]} Use device=None for the CPU."
+        ) from error
+
+
+def on_host(x: Any) -> bool:
+    """Tell whether an array is NumPy's or a sparse matrix of SciPy's."""
+    return isinstance(x, np.ndarray) or sparse.issparse(x)
+
+
+def namespace(x: Any) -> Any:
+    """Return the functions of the array API standard for the library of an array."""
+    return host_namespace if on_host(x) else compat.array_namespace(x)
+
+
+def to_host(x: Any) -> Array:
+    """Return an array as NumPy's."""
+    if on_host(x):
+        return np.asarray(x)
+    if compat.is_array_api_strict_namespace(namespace(x)):
+        return np.array(x)
+    return np.asarray(compat.to_device(x, "cpu"))
+
+
+def beside(values: Any, matrix: Any, dtype: Any = None) -> Any:
+    """Return values as an array next to a matrix: same library, same device.
+
+    Of the given type, by default the values' own.
+    """
+    if on_host(matrix):
+        return np.asarray(values) if dtype is None else np.asarray(values, dtype=dtype)
+    xp = namespace(matrix)
+    if not on_host(values) and not np.isscalar(values):
+        return values if dtype is None else xp.astype(values, dtype, copy=False)
+    # A copy: some libraries would share the memory of the original.
+    out = xp.asarray(np.array(values, order="C"), device=compat.device(matrix))
+    return out if dtype is None else xp.astype(out, dtype, copy=False)
+
+
+def times(matrix: Any, vectors: Array) -> Array:
+    """Return a matrix, wherever it is, times vectors on the host, on the host."""
+    return to_host(matrix @ beside(vectors, matrix))
+
+
+def real(matrix: Any, bits: int) -> Any:
+    """Return the type of real numbers of so many bits in the library of a matrix."""
+    return getattr(namespace(matrix), f"float{bits}")
+
+
+def filled(value: float, shape: tuple[int, ...], matrix: Any, bits: int = 64) -> Any:
+    """Return an array of one value next to a matrix."""
+    if on_host(matrix):
+        return np.full(shape, value, dtype=real(matrix, bits))
+    options = {"dtype": real(matrix, bits), "device": compat.device(matrix)}
+    return namespace(matrix).full(shape, value, **options)
+
+
+def columnwise(matrix: Any) -> Any:
+    """Return a matrix with columns in one piece where the library knows of such things."""
+    return np.asfortranarray(matrix) if on_host(matrix) else matrix
+
+
+def take(matrix: Any, numbers: Array, axis: int) -> Any:
+    """Return some rows or columns of a matrix; a range of them without a copy."""
+    if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and _ascending(numbers):
+        part = slice(int(numbers[0]), int(numbers[-1]) + 1)
+        return matrix[part, ...] if axis == 0 else matrix[:, part]
+    if on_host(matrix):
+        return matrix[numbers] if axis == 0 else matrix[:, numbers]
+    return namespace(matrix).take(matrix, beside(numbers, matrix), axis=axis)
+
+
+def _ascending(numbers: Array) -> bool:
+    return bool(np.all(np.diff(numbers) == 1))
+
+
+def segment_sums(matrix: Any, starts: Array, axis: int) -> Any:
+    """Return the sums of neighbouring rows (axis 0) or columns (axis 1).
+
+    ``starts`` holds the first of each segment, none of which is empty.
+    """
+    if on_host(matrix):
+        return np.add.reduceat(matrix, starts, axis=axis)
+    xp, size = namespace(matrix), matrix.shape[axis]
+    widths = np.diff(np.append(starts, size))
+    if np.all(widths == widths[0]):
+        shape = list(matrix.shape)
+        shape[axis : axis + 1] = [len(starts), int(widths[0])]
+        return xp.sum(xp.reshape(matrix, tuple(shape)), axis=axis + 1)
+    owners = np.repeat(np.arange(len(starts)), widths)
+    table = np.zeros((size, len(starts)))
+    table[np.arange(size), owners] = 1.0
+    selector = beside(table, matrix, matrix.dtype)
+    return matrix @ selector if axis == 1 else selector.T @ matrix
+
+
+def free_bytes(matrix: Any) -> float:
+    """Return the free memory of the device that holds a matrix; zero where it is not known."""
+    if compat.is_torch_array(matrix) and matrix.device.type == "cuda":
+        import torch
+
+        return float(torch.cuda.mem_get_info(matrix.device)[0])
+    if compat.is_cupy_array(matrix):
+        return float(matrix.device.mem_info[0])
+    return 0.0
+
+
+def largest(values: Any, count: int) -> Array:
+    """Return the positions of the largest numbers of a vector, in no order, on the host."""
+    size = int(values.shape[0])
+    if count >= size:
+        return np.arange(size)
+    if on_host(values):
+        return np.argpartition(values, size - count)[size - count :]
+    if compat.is_torch_array(values):
+        return to_host(values.topk(count, sorted=False).indices)
+    return to_host(namespace(values).argsort(values)[size - count :])
+
+
+def add_to_diagonal(matrix: Any, values: Array | float) -> Any:
+    """Return a square matrix with numbers added to its diagonal; it may be overwritten."""
+    if on_host(matrix):
+        matrix[np.diag_indices_from(matrix)] += values
+        return matrix
+    many = beside(np.broadcast_to(np.asarray(values, dtype=float), (matrix.shape[0],)), matrix)
+    if compat.is_torch_array(matrix):
+        matrix.diagonal().add_(many)
+        return matrix
+    xp = namespace(matrix)
+    unit = xp.eye(matrix.shape[0], dtype=matrix.dtype, device=compat.device(matrix))
+    return matrix + unit * many
+
+
+def copied(matrix: Any) -> Any:
+    """Return a copy of a matrix, where it is."""
+    return matrix.copy() if on_host(matrix) else namespace(matrix).asarray(matrix, copy=True)
+
+
+class Factor:
+    """The Cholesky factor of a positive definite matrix, wherever that is."""
+
+    def __init__(self, matrix: Any) -> None:
+        """Factorise; raise LinAlgError where the matrix is not positive definite."""
+        self.matrix = matrix
+        if on_host(matrix):
+            self.lower = cho_factor(matrix, lower=True, check_finite=False)[0]
+            return
+        xp = namespace(matrix)
+        try:
+            self.lower = xp.linalg.cholesky(matrix)
+        except Exception as error:  # each library has a class of its own
+            raise LinAlgError(str(error)) from error
+        if not bool(xp.all(xp.isfinite(xp.linalg.diagonal(self.lower)))):
+            raise LinAlgError("the matrix is not positive definite")
+
+    def solve(self, right: Array) -> Array:
+        """Solve the system for a right-hand side on the host."""
+        if on_host(self.lower):
+            return np.asarray(cho_solve((self.lower, True), right, check_finite=False))
+        many = beside(right if right.ndim == 2 else right[:, None], self.lower)
+        many = _triangular(self.lower, many, lower=True)
+        many = to_host(_triangular(self.lower.T, many, lower=False))
+        return many if right.ndim == 2 else many[:, 0]
+
+    def half_solve(self, right: Array) -> Array:
+        """Return the inverse of the lower factor times a matrix on the host."""
+        return to_host(_triangular(self.lower, beside(right, self.lower), lower=True))
+
+
+def _triangular(factor: Any, right: Any, lower: bool) -> Any:
+    if on_host(factor):
+        return solve_triangular(factor, right, lower=lower, check_finite=False)
+    if compat.is_torch_array(factor):
+        import torch
+
+        return torch.linalg.solve_triangular(factor, right, upper=not lower)
+    if compat.is_cupy_array(factor):
+        from cupyx.scipy.linalg import solve_triangular as solve
+
+        return solve(factor, right, lower=lower)
+    return namespace(factor).linalg.solve(factor, right)
