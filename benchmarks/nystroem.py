@@ -39,7 +39,8 @@ the features and the solution.
 
 GROWTH = """
 Five normal columns; `tol = 1e-3`. Maps: fitting the feature maps and evaluating them on all rows;
-fit: all of `MKLRegressor(degree=1, alpha=1e-3).fit`. Megabytes: peak of the latter above the data.
+fit: all of `MKLRegressor.fit`, of five kernels with their products (`degree=2`). Megabytes: the
+peak of the fit above the data. The faster of two runs counts.
 """
 
 
@@ -47,7 +48,8 @@ def load(name):
     """Return training and test rows, standardised by the former, and their targets."""
     rng = np.random.default_rng(0)
     if name in GENERATED:
-        X = rng.standard_t(3 if name == "heavy tails" else np.inf, size=(2 * ROWS, 8))
+        shape = (2 * ROWS, 8)
+        X = rng.standard_t(3, shape) if name == "heavy tails" else rng.normal(size=shape)
         y = np.sin(2 * X[:, 0] + X[:, 1]) + X[:, 2] * np.tanh(X[:, 3]) + rng.normal(size=len(X)) / 5
     else:
         path = Path(os.environ["MANYKERNELS_DATA"]) / "extra" / f"{name}.csv.gz"
@@ -214,7 +216,7 @@ def growth_task(size, whole, fit):
         groups = [list(range(5))] if whole else [[j] for j in range(5)]
         kernels = [(Nystroem("auto"), group) for group in groups]
         if fit:
-            return {"gap": MKLRegressor(kernels, degree=1).fit(X, y).gap_}
+            return {"gap": MKLRegressor(kernels, degree=1 if whole else 2).fit(X, y).gap_}
         bases = resolve(kernels, [f"x{j}" for j in range(5)]).fit(X, X)
         return {"features": int(bases.sizes.sum())}
 
@@ -225,13 +227,16 @@ def growth():
     rows = []
     for whole in (False, True):
         for size in SIZES:
-            maps = measured(growth_task, size, whole, False, threads=1)
-            fit = measured(growth_task, size, whole, True, threads=1)
+            maps, fit = (fastest(growth_task, size, whole, part) for part in (False, True))
             row = {"kernels": "one of five columns" if whole else "five of one column"}
             row |= {"rows": size, "features": maps["features"], "seconds, maps": maps["seconds"]}
             rows.append({**row, "seconds, fit": fit["seconds"], "megabytes": fit["megabytes"]})
             say(rows[-1])
     return pd.DataFrame(rows)
+
+
+def fastest(*task):
+    return min((measured(*task, threads=1) for _ in range(2)), key=lambda run: run["seconds"])
 
 
 def slopes(frame):

@@ -10,6 +10,7 @@ import manykernels
 
 ORDER = [
     "arrays",
+    "backend",
     "randomness",
     "losses",
     "potentials",

@@ -153,7 +153,11 @@ def free_bytes(matrix: Any) -> float:
     if compat.is_torch_array(matrix) and matrix.device.type == "cuda":
         import torch
 
-        return float(torch.cuda.mem_get_info(matrix.device)[0])
+        # What torch keeps for its own use later is free for us.
+        kept = torch.cuda.memory_reserved(matrix.device) - torch.cuda.memory_allocated(
+            matrix.device
+        )
+        return float(torch.cuda.mem_get_info(matrix.device)[0] + kept)
     if compat.is_cupy_array(matrix):
         return float(matrix.device.mem_info[0])
     return 0.0

@@ -250,9 +250,8 @@ class Nystroem(Centred):
         Width of the kernel; by default 0.2, as a share of the range, for a single column and 1 for
         several, which is the kernel ``"rbf"``.
     tol : float, default=1e-3
-        Share of the trace of the centred kernel matrix that ``rank="auto"`` may leave out. Of more
-        than 8,000 training rows a sample of 8,000 is looked at: one half provides the points, the
-        other half measures what they leave out.
+        Share of the trace of the centred kernel matrix that ``rank="auto"`` may leave out; of more
+        than 8,000 training rows, that of a sample of 8,000. Rows unlike those lose more.
 
     References
     ----------
@@ -287,35 +286,32 @@ class Nystroem(Centred):
             most, tol = LARGEST, self.tol
         else:
             most, tol = self.rank, 0.0
-        rows, drawn, measured = _sample(x, weights)
+        rows, shares = _sample(x, weights)
         inside = self._inside(rows)
-        self.points = inside[self._pivots(inside, drawn, measured, 2 * most, tol / 2)]
+        self.points = inside[self._pivots(inside, shares, 2 * most, tol / 2)]
         axes = _inverse_root(self._kernel(self.points, self.points))
         features = self._kernel(inside, self.points) @ axes
-        self.axes = axes @ _directions(features, measured, most, tol)
+        self.axes = axes @ _directions(features, shares, most, tol)
 
-    def _pivots(
-        self, rows: Array, drawn: Array, measured: Array, most: int, tol: float
-    ) -> list[int]:
-        """Draw rows, each by what those before it leave out, until that is small where measured."""
+    def _pivots(self, rows: Array, weights: Array, most: int, tol: float) -> list[int]:
+        """Draw rows, each by what those before it leave out, until that is a small share."""
         rng = np.random.default_rng(0)  # a map of the same rows is the same
         factor = np.empty((len(rows), most))
         left = np.ones(len(rows))
         pivots: list[int] = []
         kept = 0.0
-        while len(pivots) < most and measured @ left > max(tol * kept, 1e-10):
-            reached = np.cumsum(drawn * left)
-            if reached[-1] <= 1e-10:
+        for count in range(most):
+            reached = np.cumsum(weights * left)
+            if reached[-1] <= max(tol * kept, 1e-10):
                 break
             pivot = int(np.searchsorted(reached, rng.random() * reached[-1], side="right"))
-            before = factor[:, : len(pivots)]
-            column = self._kernel(rows, rows[pivot : pivot + 1])[:, 0] - before @ before[pivot]
-            column /= np.sqrt(left[pivot])
-            factor[:, len(pivots)] = column
+            values = self._kernel(rows, rows[pivot : pivot + 1])[:, 0]
+            column = (values - factor[:, :count] @ factor[pivot, :count]) / np.sqrt(left[pivot])
+            factor[:, count] = column
             left = np.maximum(left - column**2, 0.0)
             left[pivot] = 0.0
             pivots.append(pivot)
-            kept += measured @ column**2 - (measured @ column) ** 2
+            kept += weights @ column**2 - (weights @ column) ** 2
         return pivots
 
     def _kernel(self, inside: Array, points: Array) -> Array:
@@ -335,22 +331,15 @@ class Nystroem(Centred):
         return out
 
 
-def _sample(x: Array, weights: Array) -> tuple[Array, Array, Array]:
-    """Return distinct rows, with the weights to draw some by and to measure the others by.
-
-    These are the weights of all rows if there are few, else those of the halves of a sample.
-    """
-    if len(x) <= SAMPLE:
-        rows, inverse = np.unique(x, axis=0, return_inverse=True)
-        both = np.bincount(inverse.ravel(), weights)
-        return rows, both, both
-    reached = np.cumsum(weights)
-    shares = (np.arange(SAMPLE) + np.random.default_rng(0).random(SAMPLE)) / SAMPLE
-    chosen = np.searchsorted(reached, shares * reached[-1], side="right")
-    rows, inverse = np.unique(x[chosen], axis=0, return_inverse=True)
-    places = inverse.ravel()
-    drawn, measured = (np.bincount(places[i::2], minlength=len(rows)) for i in (0, 1))
-    return rows, drawn / drawn.sum(), measured / measured.sum()
+def _sample(x: Array, weights: Array) -> tuple[Array, Array]:
+    """Return the distinct rows and their weights, of a sample by weight if there are many."""
+    if len(x) > SAMPLE:
+        reached = np.cumsum(weights)
+        shares = (np.arange(SAMPLE) + np.random.default_rng(0).random(SAMPLE)) / SAMPLE
+        chosen = np.searchsorted(reached, shares * reached[-1], side="right")
+        x, weights = x[chosen], np.full(SAMPLE, 1 / SAMPLE)
+    rows, inverse = np.unique(x, axis=0, return_inverse=True)
+    return rows, np.bincount(inverse.ravel(), weights)
 
 
 def _inverse_root(gram: Array) -> Array:

@@ -31,7 +31,8 @@ class MKLRegressor(Regression, BaseMKL):
         ``"precomputed"``: X is the matrix of one kernel. A list: each item a name, a callable
         ``k(X, Y)``, a scikit-learn kernel, a map of :mod:`manykernels.feature_maps` or a
         :class:`manykernels.kernels.Precomputed`, optionally in a pair with the columns it sees,
-        as in ``("rbf", ["age", "income"])``.
+        as in ``("rbf", ["age", "income"])`` or, by features and so for many rows,
+        ``("nystroem", ["age", "income"])``.
     degree : int, default=3
         Largest number of base kernels in a product.
     index_set : {"auto", "tuples", "monomials", "interactions"}, default="auto"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -53,7 +54,11 @@ KEPT = 2**22
 """Scores of one degree are kept until the best are known if they are so many; else only the
 largest ones of rows are, and the best rows are made again."""
 
-DEVICE_PIECE, DEVICE_BEGIN = 2**22, 2**28
+HARDLY = 0.02
+"""Where spreads are made anew on a device, in low precision, less than this share of the mean
+square is not told from it."""
+
+DEVICE_PIECE, DEVICE_BEGIN = 2**24, 2**28
 """As many on a device, which needs large pieces of work."""
 
 
@@ -143,6 +148,14 @@ def moments(family: KernelFamily, indices: list[Index], weights: Array) -> tuple
         squares[part] = np.bincount(owners, times((columns**2).T, weights), count)
         means[part] = np.bincount(owners, times(columns.T, weights) ** 2, count)
     return squares, means
+
+
+def _rough_inverse(squares: Any, means: Any) -> Any:
+    """Return about one over the spread, and less than that for features that hardly vary."""
+    xp = namespace(squares)
+    return 1 / (
+        xp.maximum(squares - means, HARDLY * squares) + xp.finfo(xp.float32).smallest_normal
+    )
 
 
 def _inverse(squares: Any, means: Any) -> Any:
@@ -236,8 +249,10 @@ class ProductPricer:
         self.weights = None if weights is None else self._near(weights)
         self.device = not on_host(self.bases.features)
         self.kept_bits = self._kept_bits()
+        self.low = getattr(namespace(self.bases.features), "bfloat16", None)
         self._sides: dict[tuple[int, int], Side] = {}
         self._spreads: dict[tuple[int, int], Any] = {}
+        self._orders: dict[tuple[int, int], tuple[Any, Any]] = {}
 
     def _near(self, values: Array) -> Any:
         """Return numbers next to the features, in the precision of the products."""
@@ -296,12 +311,13 @@ class ProductPricer:
             nothing = np.empty(0, dtype=int)
             return Rows(np.empty(0), nothing, nothing, nothing, nothing, [], [])
         xp, kept = namespace(unit), []
-        keep = sum(piece.height * (piece.right.stop - piece.right.start) for piece in pieces)
+        size = sum(piece.height * (piece.right.stop - piece.right.start) for piece in pieces)
+        keep = size <= KEPT and (len(pieces) == 1 or not self.device)
         maxima = []
         for number, piece in enumerate(pieces):
             scores = self._scores(degree, number, piece, unit)
             maxima.append(xp.max(scores, axis=1))
-            if keep <= KEPT:
+            if keep:
                 kept.append(scores)
         whole = xp.concat(maxima) if len(maxima) > 1 else maxima[0]
         best = np.sort(largest(whole, count))
@@ -325,23 +341,33 @@ class ProductPricer:
             scores *= self._inverse_spreads(degree, number, piece)
         if degree < 2:
             return scores
-        left, right = self._side(degree, 0), self._side(degree, 1)
-        low, high = left.table[piece.left, -1], right.table[piece.right, 0]
-        between = low
+        if (degree, number) not in self._orders:
+            self._orders[degree, number] = self._order(degree, piece)
+        # Only the first endings can be out of order, and only the last beginnings.
+        endings, begins = self._orders[degree, number]
+        cube = xp.reshape(scores, (-1, endings.shape[0], scores.shape[1]))
+        if endings.shape[1]:
+            cube[:, :, : endings.shape[1]] *= endings
+        if begins.shape[0]:
+            cube[cube.shape[0] - begins.shape[0] :, :, :] *= begins
+        return xp.reshape(cube, scores.shape)
+
+    def _order(self, degree: int, piece: Piece) -> tuple[Any, Any]:
+        """Return ones and zeros: what is in order with which middle kernel.
+
+        For the first endings, of shape (kernels, endings), and for the last beginnings, of shape
+        (beginnings, kernels, 1); all others are in order.
+        """
+        low = self._side(degree, 0).table[piece.left, -1]
+        high = self._side(degree, 1).table[piece.right, 0]
+        between, first = low, len(low)
         if piece.kernels is not None:
             between = np.arange(piece.kernels.start, piece.kernels.stop)
-        # Only the first columns can be out of order, and only the last beginnings.
-        edge = int(np.searchsorted(high, between[-1] + self.strict))
-        ordered = high[None, :edge] >= between[:, None] + self.strict
-        cube = xp.reshape(scores, (-1, len(between), scores.shape[1]))
-        if edge:
-            cube[:, :, :edge] *= beside(ordered, scores, scores.dtype)
-        if piece.kernels is not None:
             first = int(np.searchsorted(low, between[0] - self.strict, side="right"))
-            if first < len(low):
-                ordered = low[first:, None] + self.strict <= between
-                cube[first:, :, :] *= beside(ordered[:, :, None], scores, scores.dtype)
-        return xp.reshape(cube, scores.shape)
+        edge = int(np.searchsorted(high, between[-1] + self.strict))
+        endings = high[None, :edge] >= between[:, None] + self.strict
+        begins = low[first:, None, None] + self.strict <= between[:, None]
+        return self._near(endings), self._near(begins)
 
     def _pieces(self, degree: int) -> Iterator[Piece]:
         count = self.bases.count
@@ -368,7 +394,8 @@ class ProductPricer:
         count = self.bases.count
         begins = max(1, int(left.bounds[min(start + 1, count)]))
         # Most of the products must be in order.
-        most = min(count - start, count // 16, begins // 4)
+        most = max(8, count // 32) if self.device else min(count // 16, begins // 4)
+        most = min(most, count - start)
         table, side = (DEVICE_PIECE, DEVICE_BEGIN) if self.device else (PIECE, BEGIN)
         height = min(self.bases.rows, side if self.device else ROWS)
         return max(1, min(most, table // max(1, begins * endings), side // (begins * height)))
@@ -406,11 +433,14 @@ class ProductPricer:
             np.searchsorted(ends, np.arange(self.bases.count + 1)),
         )
 
-    def _table(self, degree: int, piece: Piece, vectors: Any, squared: bool) -> Any:
+    def _table(
+        self, degree: int, piece: Piece, vectors: Any, squared: bool, kind: Any = None
+    ) -> Any:
         """Return squared norms of inner products, summed over ``vectors`` and the features.
 
         Of the features squared, if asked for, without squaring the inner products. A row for
-        each pair of a beginning and a kernel, a column for each ending.
+        each pair of a beginning and a kernel, a column for each ending; in another type of
+        numbers if one is given.
         """
         left, right = self._side(degree, 0), self._side(degree, 1)
         ours, group = left.features(piece.left), piece.kernels and self._features(piece.kernels)
@@ -421,7 +451,7 @@ class ProductPricer:
                 return columns * vector
             return khatri_rao(columns, _power(self._single(rows, group), squared) * vector)
 
-        table = self._inner(begin, right, piece.right, vectors, squared)
+        table = self._inner(begin, right, piece.right, vectors, squared, kind)
         if self.bases.single:
             return table
         # Rows are features of beginnings times features of kernels.
@@ -444,6 +474,7 @@ class ProductPricer:
         endings: slice,
         vectors: Any,
         squared: bool,
+        kind: Any = None,
     ) -> Any:
         """Return what :meth:`_table` does for each column of ``begin``, summed over endings.
 
@@ -455,7 +486,11 @@ class ProductPricer:
             inner = None
             for rows in self._row_blocks():
                 last = _power(right.columns[rows, theirs], squared)
-                part = begin(rows, vectors[rows, c][:, None]).T @ last
+                first = begin(rows, vectors[rows, c][:, None])
+                if kind is not None:
+                    xp = namespace(first)
+                    first, last = xp.astype(first, kind), xp.astype(last, kind)
+                part = first.T @ last
                 inner = part if inner is None else inner + part
             assert inner is not None
             if not squared:
@@ -516,10 +551,8 @@ class ProductPricer:
         """Return the scores of some rows against all endings."""
         scores = self._some_rows(degree, begins, kernels, unit, squared=False)
         if self.weights is not None:
-            squares, means = self._moments(
-                lambda vectors, squared: self._some_rows(degree, begins, kernels, vectors, squared)
-            )
-            scores *= _inverse(squares, means)
+            make = partial(self._some_rows, degree, begins, kernels)
+            scores *= _inverse(*self._moments(make))
         if degree > 1:
             edges = self._side(degree, 0).table[begins, -1] if degree == 2 else kernels
             keep = self._side(degree, 1).table[None, :, 0] >= edges[:, None] + self.strict
@@ -570,9 +603,11 @@ class ProductPricer:
         key = (degree, number)
         if key in self._spreads:
             return self._spreads[key]
-        inverse = _inverse(
-            *self._moments(lambda vectors, squared: self._table(degree, piece, vectors, squared))
-        )
+        if not self.kept_bits and self.device and self.low is not None:
+            # To find the best rows a few digits are enough; these are made again in full.
+            make = partial(self._table, degree, piece, kind=self.low)
+            return _rough_inverse(*self._moments(make))
+        inverse = _inverse(*self._moments(partial(self._table, degree, piece)))
         if self.kept_bits:
             kept = real(self.bases.features, self.kept_bits)
             self._spreads[key] = namespace(inverse).astype(inverse, kept, copy=False)
