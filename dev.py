@@ -2,6 +2,7 @@
 
 demo   find the interactions in a data set and compare with ridge and a polynomial kernel
 test   run the tests (further arguments go to pytest)
+extras add extras of the package to the environment of the tests, such as backends
 lint   check format, style and types, build a wheel and import it in an empty environment
 bench  run the benchmarks of the folder benchmarks/
 docs   build the documentation, with the gallery of examples, to docs/_build/html
@@ -64,6 +65,10 @@ def test(arguments):
     run(environment(["test"]), "-m", "pytest", *parallel, *arguments)
 
 
+def extras(arguments):
+    environment(arguments)
+
+
 def lint(arguments):
     python = environment(["lint", "test"])
     run(python, "-m", "ruff", "format", "--check", ".")
@@ -93,7 +98,14 @@ def docs(arguments):
 
 
 def main():
-    tasks = {"demo": demo, "test": test, "lint": lint, "bench": bench, "docs": docs}
+    tasks = {
+        "demo": demo,
+        "test": test,
+        "extras": extras,
+        "lint": lint,
+        "bench": bench,
+        "docs": docs,
+    }
     if len(sys.argv) < 2 or sys.argv[1] not in tasks:
         print(__doc__)
         sys.exit(2)

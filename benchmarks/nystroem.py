@@ -25,22 +25,23 @@ STRENGTHS = (1e-3, 1e-5)
 
 ERRORS = """
 K is the centred kernel matrix of the training rows, L that of the features. Trace: what L lacks of
-the trace of K, for which `tol` is the limit; on new rows: the same on the test rows. Frobenius and
-spectral: norm of K - L as a share of that of K. One column: the mean rank and the worst error over
-all columns. 200 features are the most that are taken.
+the trace of K, as a share; it is at most `tol` unless 200 features, the most that are taken, are
+too few. On new rows: the same on the test rows. Frobenius and spectral: norm of K - L as a share of
+that of K. One column: the mean numbers of points and features and the worst error over all columns.
 """
 
 SCORES = """
 R² on the test rows of `MKLRegressor(degree=1, p=4/3, alpha=...)` with the same kernels as matrices
-and by features. `tol = 1e-3`. Seconds are those of the fit: of kernels as matrices the evaluation,
-the check that they are positive semi-definite, and the solution; of features the choice of points,
-the features and the solution.
+and by features (`tol = 1e-3`, or 500 of them). Seconds of the fit; those of matrices are of `"rbf"`
+of the same columns, which is neither centred nor checked and so no dearer than it must be.
 """
 
 GROWTH = """
 Five normal columns; `tol = 1e-3`. Maps: fitting the feature maps and evaluating them on all rows;
 fit: all of `MKLRegressor.fit`, of five kernels with their products (`degree=2`). Megabytes: the
-peak of the fit above the data. The faster of two runs counts.
+peak of the fit above the data. The faster of two runs counts. Choosing points and rank costs the
+same for all sizes, so that slopes over all of them are below one; those from 100,000 rows on show
+less of it.
 """
 
 
@@ -97,39 +98,44 @@ def centred_kernel(x):
     return kernel
 
 
-def errors_task(name, columns, tol):
+def errors_task(name, tol):
     def prepare():
         from manykernels import feature_maps  # noqa: F401
 
-        train, test, _, _ = load(name)
-        return (train[:, columns[0]], test[:, columns[0]]) if len(columns) == 1 else (train, test)
+        return load(name)[:2]
 
     def work(data):
-        from sklearn.metrics.pairwise import rbf_kernel
-
-        from manykernels.feature_maps import Nystroem
-
-        x, new = data
-        fitted = Nystroem("auto", tol=tol).fit(x)
-        features, others = (fitted.features(rows) / fitted.factor for rows in (x, new))
-        inside = place(x)
-        gram = rbf_kernel(inside(x), gamma=0.5)
-        means, level = gram.mean(axis=1), gram.mean()
-        gram -= means[:, None]
-        gram -= means - level
-        trace, size, largest = np.trace(gram), np.linalg.norm(gram), spectral(gram)
-        gram -= features @ features.T
-        means = rbf_kernel(inside(new), inside(x), gamma=0.5).mean(axis=1)
-        return {
-            "points": len(fitted.points),
-            "rank": features.shape[1],
-            "trace": float(np.trace(gram) / trace),
-            "on new rows": 1 - np.sum(others**2) / float(np.sum(1 - 2 * means + level)),
-            "Frobenius": float(np.linalg.norm(gram) / size),
-            "spectral": spectral(gram) / largest,
-        }
+        train, test = data
+        single = [approximation(train[:, j], test[:, j], tol) for j in range(train.shape[1])]
+        return {"single": pd.DataFrame(single), "whole": approximation(train, test, tol)}
 
     return prepare, work
+
+
+def approximation(x, new, tol):
+    """Return the size of a map's features, and their errors on training rows and new ones."""
+    from sklearn.metrics.pairwise import rbf_kernel
+
+    from manykernels.feature_maps import Nystroem
+
+    fitted = Nystroem("auto", tol=tol).fit(x)
+    features, others = (fitted.features(rows) / fitted.factor for rows in (x, new))
+    inside = place(x)
+    gram = rbf_kernel(inside(x), gamma=0.5)
+    means, level = gram.mean(axis=1), gram.mean()
+    gram -= means[:, None]
+    gram -= means - level
+    trace, size, largest = np.trace(gram), np.linalg.norm(gram), spectral(gram)
+    gram -= features @ features.T
+    means = rbf_kernel(inside(new), inside(x), gamma=0.5).mean(axis=1)
+    return {
+        "points": len(fitted.points),
+        "features": features.shape[1],
+        "trace": float(np.trace(gram) / trace),
+        "on new rows": float(1 - np.sum(others**2) / np.sum(1 - 2 * means + level)),
+        "Frobenius": float(np.linalg.norm(gram) / size),
+        "spectral": spectral(gram) / largest,
+    }
 
 
 def spectral(matrix):
@@ -141,18 +147,16 @@ def spectral(matrix):
 def errors(names):
     rows = []
     for name in names:
-        columns = load(name)[0].shape[1]
         for tol in TOLERANCES:
-            single = [measured(errors_task, name, [j], tol, threads=1) for j in range(columns)]
-            whole = measured(errors_task, name, list(range(columns)), tol, threads=1)
-            frame = pd.DataFrame(single)
-            means = frame[["points", "rank"]].mean()
-            worst = frame[["trace", "on new rows", "Frobenius", "spectral"]].max()
-            for kernel, found in (("one column", {**means, **worst}), ("all columns", whole)):
-                figures = {key: found[key] for key in (*means.index, *worst.index)}
-                rows.append({"table": name, "kernel": kernel, "tol": tol, **figures})
+            found = measured(errors_task, name, tol, threads=1)
+            single, whole = found["single"], found["whole"]
+            sizes = {key: single[key].mean() for key in ("points", "features")}
+            one = {**single.max(), **sizes}
+            for kernel, row in (("one column", one), ("all columns", whole)):
+                sizes = {key: f"{row[key]:.3g}" for key in sizes}
+                rows.append({"table": name, "kernel": kernel, "tol": tol, **row, **sizes})
                 say(rows[-1])
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).sort_values(["table", "kernel"], ascending=False, kind="stable")
 
 
 def score_task(name, kind, strength, rank):
@@ -170,14 +174,16 @@ def score_task(name, kind, strength, rank):
         groups = [[j] for j in range(train.shape[1])]
         if kind != "one for each column":
             groups = [list(range(train.shape[1]))]
-        if rank == "matrix":
+        if rank == "rbf":
+            kernels = [("rbf", group) for group in groups]
+        elif rank == "matrix":
             views = [train[:, group[0]] if len(group) == 1 else train for group in groups]
             kernels = [(centred_kernel(x), g) for x, g in zip(views, groups, strict=True)]
         else:
             kernels = [(Nystroem(rank), group) for group in groups]
         model = MKLRegressor(kernels, degree=1, p=4 / 3, alpha=strength, standardize=False)
         model.fit(train, y)
-        return {"R2": float(model.score(test, y_test))}
+        return {"R2": float(model.score(test, y_test)) if rank != "rbf" else np.nan}
 
     return prepare, work
 
@@ -188,13 +194,15 @@ def scores(names):
         for kind in ("one for each column", "one of all columns"):
             ranks = ["auto"] if kind == "one for each column" else ["auto", 500]
             for strength in STRENGTHS:
-                exact = measured(score_task, name, kind, strength, "matrix", threads=1)
+                setting = (name, kind, strength)
+                exact = measured(score_task, *setting, "matrix", threads=1)["R2"]
+                slow = fastest(score_task, *setting, "rbf")["seconds"]
                 for rank in ranks:
-                    ours = measured(score_task, name, kind, strength, rank, threads=1)
+                    ours = fastest(score_task, *setting, rank)
                     row = {"table": name, "kernels": kind, "alpha": strength, "rank": rank}
-                    row |= {"R² matrices": f"{exact['R2']:.4f}", "R² features": f"{ours['R2']:.4f}"}
-                    row |= {"seconds matrices": exact["seconds"], "features": ours["seconds"]}
-                    rows.append({**row, "times faster": exact["seconds"] / ours["seconds"]})
+                    row |= {"R², matrices": f"{exact:.4f}", "R², features": f"{ours['R2']:.4f}"}
+                    row |= {"seconds, matrices": slow, "seconds, features": ours["seconds"]}
+                    rows.append({**row, "ratio": slow / ours["seconds"]})
                     say(rows[-1])
     return pd.DataFrame(rows)
 
@@ -240,14 +248,16 @@ def fastest(*task):
 
 
 def slopes(frame):
-    """Return the slopes of log time on log rows."""
+    """Return the slopes of log time on log rows, over all sizes and over the larger ones."""
     rows = []
     for kind, part in frame.groupby("kernels", sort=False):
-        row = {"kernels": kind}
-        for what in ("maps", "fit"):
-            seconds = np.log(part[f"seconds, {what}"])
-            row[f"slope, {what}"] = np.polyfit(np.log(part["rows"]), seconds, 1)[0]
-        rows.append(row)
+        for least in (SIZES[0], 100_000):
+            used = part[part["rows"] >= least]
+            row = {"kernels": kind, "from rows": least}
+            for what in ("maps", "fit"):
+                seconds = np.log(used[f"seconds, {what}"])
+                row[what] = np.polyfit(np.log(used["rows"]), seconds, 1)[0]
+            rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -256,7 +266,7 @@ def main():
     grown = growth()
     texts = [part.strip() for part in (ERRORS, SCORES, GROWTH)]
     headings = ["Error against the exact kernel", "Scores", "Slope of log time on log rows"]
-    about = "\n\n".join(f"*{h}.* {t}" for h, t in zip(headings, texts, strict=True))
+    about = "\n\n".join(f"*{h}.*\n{t}" for h, t in zip(headings, texts, strict=True))
     write_page(
         "nystroem",
         "Gaussian kernels by features",

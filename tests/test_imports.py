@@ -23,6 +23,7 @@ ORDER = [
     "certificate",
     "solvers",
     "predictor",
+    "partitions",
     "explain",
     "store",
     "words",

@@ -97,6 +97,13 @@ def test_no_approximation_of_that_rank_is_much_better(kind, rng):
     assert least <= rank <= least + 1 + least // 4
 
 
+def test_points_are_drawn_where_something_is_left_out(rng):
+    """Rows of many that are alike are not drawn again and again before the few others are."""
+    alike, others = rng.normal(scale=1e-2, size=(980, 3)), rng.normal(scale=3.0, size=(20, 3))
+    fitted = Nystroem("auto").fit(np.vstack([alike, others]))
+    assert len(fitted.points) < 60
+
+
 @EACH
 def test_a_smaller_tolerance_takes_more_features(kind, rng):
     x = COLUMNS[kind](rng, 300)
@@ -347,6 +354,17 @@ def test_weights_in_a_fit(rng):
     np.testing.assert_allclose(weighted.predict(frame), repeated.predict(frame), atol=1e-5)
 
 
+@pytest.fixture
+def _figures():
+    import matplotlib as mpl
+    from matplotlib import pyplot
+
+    mpl.use("Agg")
+    yield
+    pyplot.close("all")
+
+
+@pytest.mark.usefixtures("_figures")
 def test_terms_of_several_columns_are_explained_and_drawn(rng):
     frame, y = table(rng)
     model = MKLRegressor([("nystroem", ["a", "b"]), ("nystroem", "c")], degree=2, p=1).fit(frame, y)

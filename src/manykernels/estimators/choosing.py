@@ -26,6 +26,9 @@ WORTHWHILE = 0.01
 """A path of strengths also ends when its last two models together lowered the loss by less than
 this share of it, once one model has lowered it by five times as much."""
 
+PLATEAU = 5
+"""As many models for refits without a penalty, which stay the same until a term enters."""
+
 FEATURES = 8_000
 """A path ends with a model of so many features: the next ones take minutes and seldom pay."""
 
@@ -92,7 +95,7 @@ def lowest_degree(
     return best
 
 
-def ended(scores: list[float], result: Result, greedy: bool) -> bool:
+def ended(scores: list[float], result: Result, greedy: bool, refitted: bool = False) -> bool:
     """Tell whether a path has come to its end; the last score is that of the result."""
     best = max(scores)
     worse = len(scores) - 1 - max(i for i, score in enumerate(scores) if score == best)
@@ -105,6 +108,7 @@ def ended(scores: list[float], result: Result, greedy: bool) -> bool:
     features = len(result.solution.coefficients) if result.solution.in_features else 0
     if features > FEATURES:
         return True
-    if not gained or len(scores) < 3:
+    idle = PLATEAU if refitted else 2
+    if not gained or len(scores) <= idle:
         return False
-    return -best > (1 - WORTHWHILE) * -max(scores[:-2])
+    return -best > (1 - WORTHWHILE) * -max(scores[:-idle])

@@ -12,8 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..losses import BY_NAME, Loss, ProbabilisticLoss, Squared
+from ..partitions import is_partitioned
 from .checks import check_parameters
 from .machine import KernelMachine, as_host, like_input
+from .partitioned import fit_parts, lazily
 
 REGRESSION = ("squared", "huber", "epsilon_insensitive")
 CLASSIFICATION = ("logistic", "hinge", "squared_hinge", "squared")
@@ -41,6 +43,9 @@ class Regression(RegressorMixin, KernelMachine):  # type: ignore[misc]
         """
         check_parameters(self)
         loss = resolve_loss(self.loss, REGRESSION, "regressor")
+        if is_partitioned(X):
+            fit_parts(self, X, y, sample_weight, loss, labelled=False)
+            return self
         place, y = self._where(X), as_host(y)
         _refuse_strings(y)
         X, y = self._validate(X, y=y, y_numeric=True, ensure_min_samples=2)
@@ -64,6 +69,8 @@ class Regression(RegressorMixin, KernelMachine):  # type: ignore[misc]
         ndarray of shape (n_samples,)
             Predictions; an array of the library of X, on its device.
         """
+        if is_partitioned(X):
+            return lazily(self, "predict", X)
         return like_input(self._decision(X)[:, 0], X)
 
     def _shape_outputs(self, values: Array) -> Any:
@@ -102,6 +109,9 @@ class Classification(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         """
         check_parameters(self)
         loss = resolve_loss(self.loss, CLASSIFICATION, "classifier")
+        if is_partitioned(X):
+            fit_parts(self, X, y, sample_weight, loss, labelled=True)
+            return self
         place, y = self._where(X), as_host(y)
         X, y = self._validate(X, y=y, ensure_min_samples=2)
         weights = self._weights(X, sample_weight)
@@ -131,6 +141,8 @@ class Classification(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Positive for the second of two classes; one column for each of more classes.
         """
+        if is_partitioned(X):
+            return lazily(self, "decision_function", X)
         return like_input(self._one_column(self._decision(X)), X)
 
     def _one_column(self, values: Array) -> Array:
@@ -150,6 +162,8 @@ class Classification(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             Predicted classes.
         """
         check_is_fitted(self)
+        if is_partitioned(X):
+            return lazily(self, "predict", X)
         values = self._one_column(self._decision(X))
         chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         return like_input(np.asarray(self.classes_[chosen]), X)
@@ -169,6 +183,8 @@ class Classification(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             Probabilities in the order of ``classes_``.
         """
         check_is_fitted(self)
+        if is_partitioned(X):
+            return lazily(self, "predict_proba", X)
         loss = resolve_loss(self.loss, CLASSIFICATION, "classifier")
         assert isinstance(loss, ProbabilisticLoss)
         positive = loss.probability(self._decision(X))

@@ -1,0 +1,23 @@
+"""Rows in parts: of files larger than memory, or on the workers of a cluster, through Dask."""
+
+from .engine import Engine, Fitted, Growing, Limits, Task, Whole, engine_of
+from .moments import Moments, compressed
+from .rows import Block, Design, Parts, Point, Summary, is_partitioned
+
+__all__ = [
+    "Block",
+    "Design",
+    "Engine",
+    "Fitted",
+    "Growing",
+    "Limits",
+    "Moments",
+    "Parts",
+    "Point",
+    "Summary",
+    "Task",
+    "Whole",
+    "compressed",
+    "engine_of",
+    "is_partitioned",
+]

@@ -1,0 +1,417 @@
+"""Rows in partitions: what fits in memory is the truth that fits of parts are held against."""
+
+import os
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
+from manykernels.partitions import Moments, compressed, engine
+from manykernels.partitions.moments import moments_of
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+ROWS = 700
+TIGHT = {"tol": 1e-9, "random_state": 0}
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def table(rng, n=ROWS, r=4):
+    X = rng.normal(size=(n, r)) * np.arange(1, r + 1) + 1
+    return X, X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=n)
+
+
+def parts(values, rows=190):
+    chunks = (rows, 3) if values.ndim == 2 else rows
+    return da.from_array(values, chunks=chunks)
+
+
+# --------------------------------------------------------------------------------------------------
+# Moments
+# --------------------------------------------------------------------------------------------------
+
+
+def test_moments_add_up(rng):
+    columns, weights = rng.normal(size=(50, 4)) + 1e6, rng.random(50)
+    cuts = [slice(0, 7), slice(7, 7), slice(7, 30), slice(30, 50)]
+    total = sum(
+        (moments_of(columns[cut], weights[cut]) for cut in cuts[1:]),
+        moments_of(columns[cuts[0]], weights[cuts[0]]),
+    )
+    assert total.weight == pytest.approx(weights.sum())
+    np.testing.assert_allclose(total.mean, np.average(columns, axis=0, weights=weights), rtol=1e-15)
+    truth = np.cov(columns.T, aweights=weights, ddof=0) * weights.sum()
+    np.testing.assert_allclose(total.products, truth, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_few_rows_stand_for_many(centred, rng):
+    """Least squares with a ridge has the same solution on the compressed rows."""
+    X, y = rng.normal(size=(80, 5)) + 2, rng.normal(size=(80, 1))
+    weights = rng.random(80)
+    rows = compressed(moments_of(np.hstack([X, y]), weights), centred)
+    assert rows.shape == (6, 6)
+    F, t = rows[:, :5], rows[:, 5]
+    found = np.linalg.solve(F.T @ F + 0.1 * np.eye(5), F.T @ t)
+    share = weights / weights.sum()
+    A, b = (X - share @ X, y - share @ y) if centred else (X, y)
+    truth = np.linalg.solve(A.T @ (A * share[:, None]) + 0.1 * np.eye(5), A.T @ (share * b[:, 0]))
+    np.testing.assert_allclose(found, truth, rtol=1e-9)
+    assert t @ t == pytest.approx(float(share @ b[:, 0] ** 2))
+
+
+def test_moments_of_nothing(rng):
+    nothing = moments_of(np.empty((0, 3)), np.empty(0))
+    other = moments_of(rng.normal(size=(9, 3)), np.ones(9))
+    for total in (nothing + other, other + nothing):
+        np.testing.assert_allclose(total.products, other.products)
+        np.testing.assert_allclose(total.mean, other.mean)
+    assert isinstance(nothing + nothing, Moments)
+
+
+# --------------------------------------------------------------------------------------------------
+# Fits
+# --------------------------------------------------------------------------------------------------
+
+REGRESSION = [
+    {"degree": 2},
+    {"degree": 2, "p": 1, "alpha": 1e-2},
+    {"degree": 2, "p": 2},
+    {"degree": 3, "p": 1.5, "fit_intercept": False},
+    {"degree": 2, "p": 1, "loss": "huber"},
+    {"degree": 2, "standardize": "scale", "rho": [1.0, 1.0, 3.0]},
+    {"degree": 2, "standardize": False, "index_set": "interactions", "p": 1},
+    {"degree": 2, "kernels": "auto", "p": 1},
+    {"degree": 2, "kernels": [("spline", [0]), ("linear", [1, 2])], "p": 1},
+    {"degree": 3, "solver": "greedy"},
+]
+
+
+@pytest.mark.parametrize("options", REGRESSION, ids=str)
+def test_regression_is_that_in_memory(options, rng):
+    X, y = table(rng)
+    whole = MKLRegressor(**TIGHT, **options).fit(X, y)
+    model = MKLRegressor(**TIGHT, **options).fit(parts(X), parts(y))
+    scale = np.abs(y).max()
+    np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-6 * scale)
+    assert model.objective_ == pytest.approx(whole.objective_, rel=1e-8)
+    assert set(model.terms_[:4]) == set(whole.terms_[:4])
+    shares = whole.explain(None).set_index("term")["share"]
+    found = model.explain(None).set_index("term")["share"]
+    np.testing.assert_allclose(found, shares.loc[found.index], atol=1e-5)
+    if options.get("solver") != "greedy":
+        assert model.gap_ <= (1e-6 if "loss" in options else 1e-9)
+        assert model.gap_kind_ == "exact"
+
+
+CLASSIFICATION = [
+    {"degree": 2, "p": 1, "alpha": 1e-2},
+    {"degree": 2},
+    {"degree": 2, "p": 1, "loss": "squared_hinge"},
+]
+
+
+@pytest.mark.parametrize("options", CLASSIFICATION, ids=str)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classification_is_that_in_memory(options, classes, rng):
+    X, y = table(rng)
+    labels = np.array(["b", "a", "c"])[np.digitize(y, [1.0, 4.0][: classes - 1])]
+    settings = {"random_state": 0, "tol": 1e-8, "max_iter": 5000, **options}
+    whole = MKLClassifier(**settings).fit(X, labels)
+    model = MKLClassifier(**settings).fit(parts(X), parts(labels))
+    assert model.gap_ <= 1e-8
+    assert model.classes_.tolist() == whole.classes_.tolist()
+    truth = whole.decision_function(X)
+    np.testing.assert_allclose(model.decision_function(X), truth, atol=3e-4 * np.abs(truth).max())
+    assert model.objective_ == pytest.approx(whole.objective_, rel=1e-7)
+    found = model.predict(parts(X))
+    assert isinstance(found, da.Array)
+    assert np.array_equal(found.compute(), model.predict(X))
+    if options.get("loss") is None:
+        shares = model.predict_proba(parts(X))
+        assert shares.shape == (ROWS, classes)
+        np.testing.assert_allclose(shares.compute(), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_large_families_grow_a_working_set(loss, rng, monkeypatch):
+    monkeypatch.setattr(engine, "MOST_FEATURES", 3)
+    X, y = table(rng)
+    options = {"degree": 3, "p": 1, "alpha": 1e-2, "loss": loss, "tol": 1e-7}
+    whole = MKLRegressor(**options).fit(X, y)
+    model = MKLRegressor(**options).fit(parts(X), parts(y))
+    assert model.gap_ <= 1e-7
+    np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-4 * np.abs(y).max())
+    assert model.objective_ == pytest.approx(whole.objective_, rel=1e-7)
+    assert model.n_kernels_ == whole.n_kernels_
+
+
+@pytest.mark.parametrize("kernels", ["linear", "spline"])
+@pytest.mark.parametrize("strict", [True, False])
+def test_gradients_of_all_kernels_from_tables(kernels, strict, rng):
+    from manykernels.families import Interactions, Monomials, ProductFamily
+    from manykernels.kernels import resolve
+    from manykernels.partitions.engine import Gradients
+    from manykernels.partitions.rows import Design, inner_tables
+
+    X = rng.normal(size=(30, 3))
+    bases = resolve(kernels, list("abc"), 3).fit(X, X)
+    family = ProductFamily(bases, 3, Interactions() if strict else Monomials(), [1, 2, 3, 4])
+    alpha = rng.normal(size=(30, 2))
+    design = Design(None, None, None, family, None, np.empty(0), 0.0, 1.0)
+    found = Gradients(family, inner_tables(design, bases, alpha), 2.0)
+    truth = family.at(alpha / 2.0).all()
+    np.testing.assert_allclose(found.of(family.indices()), truth, rtol=1e-9)
+    assert found.largest == pytest.approx(truth.max())
+    order = [family.indices()[i] for i in np.argsort(-truth)]
+    assert found.top(5, 0.0, set()) == order[:5]
+    assert found.top(3, 0.0, set(order[:2])) == order[2:5]
+    assert found.top(10**6, truth.max(), set()) == []
+
+
+CHOICES = [
+    {"degree": [1, 2]},
+    {"degree": 2, "p": [1, 4 / 3], "cv": 3},
+    {"degree": 2, "solver": "greedy", "cv": 3},
+    {"degree": 2, "p": 1, "debias": True, "cv": 3},
+    {"degree": 1, "kernels": "auto", "cv": 2, "n_alphas": 8},
+]
+
+
+@pytest.mark.parametrize("options", CHOICES, ids=str)
+def test_cross_validation_is_that_in_memory(options, rng):
+    X, y = table(rng)
+    settings = {"tol": 1e-7, "random_state": 0, **options}
+    whole = MKLRegressorCV(**settings).fit(X, y)
+    model = MKLRegressorCV(**settings).fit(parts(X), parts(y))
+    assert (model.degree_, model.p_) == (whole.degree_, whole.p_)
+    np.testing.assert_allclose(model.best_score_, whole.best_score_, rtol=1e-5)
+    np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-4 * np.abs(y).max())
+    if options.get("solver") != "greedy":
+        np.testing.assert_allclose(model.alphas_, whole.alphas_, rtol=1e-9)
+        assert model.alpha_ == pytest.approx(whole.alpha_)
+
+
+def test_cross_validation_of_classes(rng):
+    X, y = table(rng)
+    labels = y > 1
+    settings = {"degree": 2, "p": 1, "cv": 3, "n_alphas": 5, "tol": 1e-6}
+    whole = MKLClassifierCV(**settings).fit(X, labels)
+    model = MKLClassifierCV(**settings).fit(parts(X), parts(labels))
+    np.testing.assert_allclose(model.alphas_, whole.alphas_, rtol=1e-6)
+    np.testing.assert_allclose(model.score_path_, whole.score_path_, rtol=1e-3)
+    assert model.alpha_ == pytest.approx(whole.alpha_)
+
+
+def test_sample_weights_stand_for_repeated_rows(rng):
+    X, y = table(rng, n=200)
+    weights = rng.integers(0, 3, size=200)
+    again = MKLRegressor(degree=2, **TIGHT).fit(np.repeat(X, weights, 0), np.repeat(y, weights))
+    model = MKLRegressor(degree=2, **TIGHT)
+    model.fit(parts(X), parts(y), parts(weights.astype(float)))
+    np.testing.assert_allclose(model.predict(X), again.predict(X), atol=1e-7 * np.abs(y).max())
+
+
+# --------------------------------------------------------------------------------------------------
+# Dataframes, laziness, messages
+# --------------------------------------------------------------------------------------------------
+
+
+def frame(rng):
+    X, y = table(rng)
+    return pd.DataFrame(X, columns=list("abcd")).assign(y=y)
+
+
+def test_dataframes_keep_names(rng):
+    whole = frame(rng)
+    lazy = dd.from_pandas(whole, npartitions=3)
+    columns = list("abcd")
+    model = MKLRegressor(degree=2, **TIGHT).fit(lazy[columns], lazy["y"])
+    truth = MKLRegressor(degree=2, **TIGHT).fit(whole[columns], whole["y"])
+    assert model.feature_names_in_.tolist() == columns
+    assert "b * c" in set(model.explain()["term"])
+    found = model.predict(lazy[columns])
+    assert isinstance(found, da.Array)
+    scale = whole["y"].abs().max()
+    np.testing.assert_allclose(found.compute(), truth.predict(whole[columns]), atol=1e-6 * scale)
+
+
+def test_y_in_memory_is_cut_like_x(rng):
+    X, y = table(rng)
+    model = MKLRegressor(degree=1, **TIGHT).fit(parts(X), y)
+    truth = MKLRegressor(degree=1, **TIGHT).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), truth.predict(X), atol=1e-7 * np.abs(y).max())
+    with pytest.raises(ValueError, match="got 10 for 700 rows"):
+        MKLRegressor(degree=1).fit(parts(X), y[:10])
+
+
+def test_predictions_are_lazy(rng):
+    X, y = table(rng)
+    model = MKLRegressor(degree=1).fit(X, y)
+    seen = []
+
+    def load(block):
+        seen.append(len(block))
+        return block
+
+    rows = parts(X).rechunk({1: -1}).map_blocks(load, meta=np.empty((0, 4)))
+    found = model.predict(rows)
+    assert not seen
+    assert found.chunks == ((190, 190, 190, 130),)
+    np.testing.assert_allclose(found.compute(), model.predict(X))
+    assert sum(seen) == ROWS
+
+
+def test_one_pass_is_enough_for_least_squares(rng):
+    """One to summarise, one for the products; cross-validation adds three for its one split."""
+    X, y = table(rng, n=6000)
+    seen = []
+
+    def load(block):
+        seen.append(len(block))
+        return block
+
+    rows = da.from_array(X, chunks=(1500, 4)).map_blocks(load, meta=np.empty((0, 4)))
+    targets = da.from_array(y, chunks=1500)
+    MKLRegressor(degree=2).fit(rows, targets)
+    assert len(seen) == 2 * 4
+    seen.clear()
+    MKLRegressorCV(degree=2).fit(rows, targets)
+    assert len(seen) <= 7 * 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernels": "rbf"}, "must have features"),
+        ({"loss": "epsilon_insensitive"}, "must be smooth"),
+        ({"solver": "greedy", "loss": "huber"}, "squared loss"),
+    ],
+)
+def test_what_partitions_cannot_have(options, message, rng):
+    X, y = table(rng, n=60)
+    with pytest.raises(ValueError, match=message):
+        MKLRegressor(degree=2, **options).fit(parts(X), parts(y))
+
+
+def test_families_that_are_too_large_are_refused(rng, monkeypatch):
+    X, y = table(rng, n=60)
+    monkeypatch.setattr(engine, "MOST_FEATURES", 3)
+    with pytest.raises(ValueError, match=r"with p=1\.33333 need a family of at most 3"):
+        MKLRegressor(degree=2).fit(parts(X), parts(y))
+    monkeypatch.setattr(engine, "MOST_ENTRIES", 10)
+    with pytest.raises(ValueError, match="inner products fit in memory; got degree 2 with 4"):
+        MKLRegressor(degree=2, p=1).fit(parts(X), parts(y))
+
+
+def test_bad_rows_are_refused(rng):
+    X, y = table(rng, n=60)
+    X[5, 1] = np.nan
+    with pytest.raises(ValueError, match="got 1 values that are NaN or infinity"):
+        MKLRegressor().fit(parts(X), parts(y))
+    with pytest.raises(ValueError, match="at least two classes"):
+        MKLClassifier().fit(parts(np.ones((9, 2))), parts(np.zeros(9)))
+    with pytest.raises(ValueError, match="partitions of X; got 2 and 4"):
+        MKLRegressor().fit(parts(table(rng)[0]), parts(y, 30))
+
+
+def test_baselines_do_not_take_partitions(rng):
+    from manykernels.baselines import LpNormMKL
+
+    X, y = table(rng, n=60)
+    with pytest.raises(TypeError, match="Dask"):
+        LpNormMKL().fit(parts(X), parts(y))
+
+
+def test_ctrl_c_keeps_the_last_model(rng, monkeypatch):
+    from manykernels.estimators.base import InterruptedWarning
+    from manykernels.partitions import rows
+
+    X, y = table(rng)
+    labels = (y > 1).astype(int)
+    passes, total = [], rows.Parts.total
+
+    def counted(self, function, *arguments):
+        if function is rows.sums_at:
+            passes.append(1)
+            if len(passes) == 5:
+                raise KeyboardInterrupt
+        return total(self, function, *arguments)
+
+    monkeypatch.setattr(rows.Parts, "total", counted)
+    with pytest.warns(InterruptedWarning, match="the model is that of the last one"):
+        model = MKLClassifier(degree=2, tol=1e-8).fit(parts(X), parts(labels))
+    assert 1e-8 < model.gap_ < 1
+    assert model.score(X, labels) > 0.6
+
+
+# --------------------------------------------------------------------------------------------------
+# A cluster of processes
+# --------------------------------------------------------------------------------------------------
+
+distributed = pytest.importorskip("distributed")
+
+
+def cluster(**options):
+    return distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, **options
+    )
+
+
+def die_once(block, flag, block_info=None):
+    """Kill the worker that first comes to the second block, in the second pass."""
+    place = block_info[0]["chunk-location"][0]
+    if place == 1 and os.path.exists(flag + ".looked") and not os.path.exists(flag):
+        with open(flag, "w"):
+            pass
+        os._exit(1)
+    if place == 1:
+        with open(flag + ".looked", "w"):
+            pass
+    return block
+
+
+def devour(block, block_info=None):
+    if block_info[0]["chunk-location"][0] == 1:
+        kept = []
+        for _ in range(200):
+            kept.append(np.ones(4_000_000))
+            time.sleep(0.05)
+    return block
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_gives_the_same_and_survives_the_death_of_a_worker(rng, tmp_path):
+    X, y = table(rng, n=4000)
+    truth = MKLRegressor(degree=2, **TIGHT).fit(X, y)
+    with cluster() as two, distributed.Client(two):
+        model = MKLRegressor(degree=2, **TIGHT).fit(parts(X, 1000), parts(y, 1000))
+        scale = np.abs(y).max()
+        np.testing.assert_allclose(model.predict(X), truth.predict(X), atol=1e-6 * scale)
+        flag = str(tmp_path / "died")
+        rows = parts(X, 1000).rechunk({1: -1}).map_blocks(die_once, flag, meta=np.empty((0, 4)))
+        again = MKLRegressor(degree=2, **TIGHT).fit(rows, parts(y, 1000))
+        assert os.path.exists(flag)
+        np.testing.assert_allclose(again.predict(X), truth.predict(X), atol=1e-6 * scale)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_without_memory_is_a_clear_error(rng):
+    import dask
+
+    X, y = table(rng, n=4000)
+    settings = {
+        "distributed.scheduler.allowed-failures": 0,
+        "distributed.worker.memory.pause": False,
+        "distributed.worker.memory.spill": False,
+        "distributed.worker.memory.target": False,
+        "distributed.worker.memory.terminate": 0.9,
+    }
+    with dask.config.set(settings), cluster(memory_limit="900MB") as two, distributed.Client(two):
+        rows = parts(X, 1000).rechunk({1: -1}).map_blocks(devour, meta=np.empty((0, 4)))
+        with pytest.raises(MemoryError, match="smaller partitions"):
+            MKLRegressor(degree=2).fit(rows, parts(y, 1000))
