@@ -99,9 +99,9 @@ def test_no_approximation_of_that_rank_is_much_better(kind, rng):
 
 def test_points_are_drawn_where_something_is_left_out(rng):
     """Rows of many that are alike are not drawn again and again before the few others are."""
-    alike, others = rng.normal(scale=1e-2, size=(980, 3)), rng.normal(scale=3.0, size=(20, 3))
+    alike, others = rng.normal(scale=0.3, size=(980, 3)), rng.normal(scale=3.0, size=(20, 3))
     fitted = Nystroem("auto").fit(np.vstack([alike, others]))
-    assert len(fitted.points) < 60
+    assert len(fitted.points) < 2 * fitted.axes.shape[1]
 
 
 @EACH

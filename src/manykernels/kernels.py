@@ -154,6 +154,7 @@ class MapKernels:
     explicit: bool = True
     powers: bool = False
     fitted: list[tuple[str, FeatureMap | None, Array]] = field(default_factory=list)
+    rows: int | None = None  # of all rows, where the maps see only some of them
 
     @property
     def names(self) -> list[str]:
@@ -175,7 +176,7 @@ class MapKernels:
     ) -> FeatureBlocks:
         """Fit the maps; return the features of the training rows."""
         self.fitted = []
-        functions = affordable_functions(self.degree, len(self.maps), len(X))
+        functions = affordable_functions(self.degree, len(self.maps), self.rows or len(X))
         for label, kind, columns in zip(self.labels, self.maps, self.columns, strict=True):
             if isinstance(kind, str) and kind == "linear":
                 self.fitted.append((label, None, columns))

@@ -46,7 +46,7 @@ def run(out: Path | None) -> None:
     console, settings = Console(False), Settings("rent")
     frame = flats()
     split = split_table(frame, settings)
-    show_split(console, Path("flats.csv"), frame, split, settings)
+    show_split(console, Path("flats.csv"), *frame.shape, split, settings)
     model = fit_table(split, settings, verbose=1)
     model = replace(model, summary={**model.summary, "file": "flats.csv"})
     written = {}

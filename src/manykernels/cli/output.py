@@ -55,9 +55,9 @@ class Console:
 
 
 def show_split(
-    console: Console, path: Path, frame: pd.DataFrame, split: Split, settings: Settings
+    console: Console, path: Path, rows: int, columns: int, split: Split, settings: Settings
 ) -> None:
-    """Say what was found in a table before the work begins."""
+    """Say what was found in a table of so many rows and columns before the work begins."""
     from ..tables import Category, Moment, Number
 
     kinds = [type(column) for column in split.encoder.columns]
@@ -66,10 +66,12 @@ def show_split(
         for kind, words in ((Number, "numbers"), (Category, "categories"), (Moment, "dates"))
         if kind in kinds
     )
-    console.say(f"{path.name}: {len(frame):,} rows, {frame.shape[1]} columns; used: {used}")
+    console.say(f"{path.name}: {rows:,} rows, {columns} columns; used: {used}")
+    looked = len(split.train) + len(split.test)
+    seen = f" of the {looked:,} looked at" if looked < rows and settings.max_rows is None else ""
     console.say(
         f"{split.task} of {settings.target!r}; {len(split.train):,} rows to train on, "
-        f"{len(split.test):,} held out"
+        f"{len(split.test):,} held out{seen}"
     )
     for note in split.notes:
         console.say(f"note: {note}")

@@ -70,6 +70,15 @@ def fit(
     max_rows: Annotated[
         int, typer.Option(min=20, help="Train on at most so many rows, drawn at random.")
     ] = 100_000,
+    chunked: Annotated[
+        bool,
+        typer.Option(
+            "--chunked", help="Train on all rows of a Parquet file, one row group at a time."
+        ),
+    ] = False,
+    memory: Annotated[
+        str, typer.Option(help="Memory that --chunked may take, such as 2GB.")
+    ] = "2GB",
     top: Annotated[int, typer.Option(min=1, help="How many terms to list.")] = 12,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     as_json: Json = False,
@@ -82,7 +91,7 @@ def fit(
     no model. Ctrl-C keeps the best model so far.
     """
     with problems():
-        from ..tables import Settings, fit_table, read, split_table
+        from ..tables import Settings, fit_chunked, fit_table, memory_size, read, split_table
 
         console = Console(as_json)
         settings = Settings(
@@ -100,16 +109,24 @@ def fit(
             categories=category or (),
             keep=keep or (),
             missing=_one_of("--missing", missing, "impute", "refuse"),
-            max_rows=max_rows,
+            max_rows=None if chunked else max_rows,
         )
         _writable(model, data)
         _writable(report, data, model)
         if report is not None:
             from .. import report as reports  # before the work: it may lack matplotlib
-        frame = read(data, na or (), encoding, separator)
-        split = split_table(frame, settings)
-        show_split(console, data, frame, split, settings)
-        fitted = fit_table(split, settings, 0 if quiet else 1)
+        if chunked:
+
+            def say(rows: int, sample: Any, split: Any) -> None:
+                show_split(console, data, rows, sample.shape[1], split, settings)
+
+            budget = memory_size(memory)
+            fitted, split = fit_chunked(data, settings, budget, 0 if quiet else 1, say)
+        else:
+            frame = read(data, na or (), encoding, separator)
+            split = split_table(frame, settings)
+            show_split(console, data, *frame.shape, split, settings)
+            fitted = fit_table(split, settings, 0 if quiet else 1)
         command = shlex.join(["manykernels", *sys.argv[1:]])
         fitted = replace(fitted, summary={**fitted.summary, "file": data.name, "command": command})
         written = {}

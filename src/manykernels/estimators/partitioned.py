@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..certificate import NO_CERTIFICATE
 from ..dual import DualSolution
-from ..kernels import resolve
+from ..kernels import MapKernels, resolve
 from ..losses import Loss, Squared
 from ..partitions import Design, Engine, Fitted, Limits, Parts, Point, Summary, Task, Whole
 from ..partitions import engine_of as _engine_of
@@ -24,7 +24,9 @@ from ..partitions.rows import Block, loss_at, parts_of, summarise
 from ..predictor import Predictor
 from ..randomness import generator
 from ..solvers import HISTORY, Greedy, Result, debiased
+from .checks import check_parameters
 from .choosing import Candidate, ended
+from .loss_names import CLASSIFICATION, REGRESSION, resolve_loss
 from .path import EXPLAINED, NOTHING, SPAN, growing
 from .path import Limits as PathLimits
 from .progress import CHOOSING, current, watching
@@ -49,13 +51,28 @@ def fit_parts(
             f"X must be in memory for {type(estimator).__name__}; got a Dask collection. Use "
             "X.compute(), or MKLRegressor or MKLClassifier."
         )
-    names = getattr(X, "columns", None)
+    names = list(getattr(X, "columns", []))
+    named = bool(names) and all(isinstance(name, str) for name in names)
+    estimator.n_features_in_ = int(X.shape[1])
+    _fit(estimator, parts_of(X, y, sample_weight), names if named else None, loss, labelled)
+
+
+def fit_blocks(estimator: BaseMKL, blocks: list[Any], names: list[str], labelled: bool) -> int:
+    """Fit an estimator to delayed blocks of rows with named columns; return how many rows."""
+    check_parameters(estimator)
+    allowed = CLASSIFICATION if labelled else REGRESSION
+    loss = resolve_loss(estimator.loss, allowed, "classifier" if labelled else "regressor")
+    estimator.n_features_in_ = len(names)
+    return _fit(estimator, Parts(blocks), names, loss, labelled)
+
+
+def _fit(
+    estimator: BaseMKL, parts: Parts, names: list[str] | None, loss: Loss, labelled: bool
+) -> int:
     if hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
-    estimator.n_features_in_ = int(X.shape[1])
-    if names is not None and all(isinstance(name, str) for name in names):
+    if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
-    parts = parts_of(X, y, sample_weight)
     with watching(estimator.verbose) as watch:
         if watch is not None:
             watch.report("first look at the rows", 0.0)
@@ -68,6 +85,7 @@ def fit_parts(
             if watch is not None:
                 watch.stage("all rows", CHOOSING, 1.0)
         _final(estimator, parts, summary, loss)
+    return sum(summary.counts)
 
 
 def _check(summary: Summary, labelled: bool) -> None:
@@ -106,10 +124,11 @@ def prepare(
     scaler = estimator._scaler
     mean = None if scaler is None or not scaler.with_mean else scaler.mean_
     scale = None if scaler is None else scaler.scale_
-    if hasattr(kernels, "fitted"):
+    if isinstance(kernels, MapKernels):
         share = min(1.0, SAMPLE / sum(summary.counts))
         drawn = parts.total(_sample, share)
         rows, weights = (np.concatenate(side) for side in zip(*drawn, strict=True))
+        kernels.rows = sum(summary.counts)
         kernels.fit(estimator._scaled(rows), rows, weights / weights.sum())
     example = np.zeros((1, count)) if mean is None else mean[None, :]
     bases = kernels.on(estimator._scaled(example), example).without_rows()

@@ -11,14 +11,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..losses import BY_NAME, Loss, ProbabilisticLoss, Squared
+from ..losses import ProbabilisticLoss
 from ..partitions import is_partitioned
 from .checks import check_parameters
+from .loss_names import CLASSIFICATION, REGRESSION, resolve_loss
 from .machine import KernelMachine, as_host, like_input
 from .partitioned import fit_parts, lazily
-
-REGRESSION = ("squared", "huber", "epsilon_insensitive")
-CLASSIFICATION = ("logistic", "hinge", "squared_hinge", "squared")
 
 
 class Regression(RegressorMixin, KernelMachine):  # type: ignore[misc]
@@ -197,31 +195,6 @@ class Classification(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     def _shape_outputs(self, values: Array) -> Any:
         return values
-
-
-def resolve_loss(loss: Any, allowed: tuple[str, ...], kind: str) -> Loss:
-    """Turn the public ``loss`` argument into a loss, or say what is wrong with it."""
-    if isinstance(loss, str):
-        if loss not in allowed:
-            raise ValueError(
-                f"loss must be one of {', '.join(map(repr, allowed))} for a {kind}, or a loss "
-                f"object; got {loss!r}. See manykernels.losses."
-            )
-        return BY_NAME[loss]()
-    missing = [name for name in ("value", "gradient", "conjugate") if not hasattr(loss, name)]
-    if missing or not (hasattr(loss, "curvature") or hasattr(loss, "conjugate_prox")):
-        raise ValueError(
-            f"loss must be a name or have value, gradient, conjugate, and curvature or "
-            f"conjugate_prox; got {loss!r}. See manykernels.losses."
-        )
-    classes = bool(getattr(loss, "classification", False))
-    if kind == "regressor" and classes:
-        raise ValueError(
-            f"loss must be for real targets; got {loss!r}. Use MKLClassifier for classes."
-        )
-    if kind == "classifier" and not (classes or isinstance(loss, Squared)):
-        raise ValueError(f"loss must be for classes; got {loss!r}. Use loss='logistic'.")
-    return loss
 
 
 def _refuse_strings(y: Any) -> None:

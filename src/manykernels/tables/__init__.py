@@ -1,5 +1,6 @@
 """Tables as people have them: files, columns of all kinds, and models that know their columns."""
 
+from .chunked import fit_chunked, memory_size
 from .columns import Category, Encoder, Moment, Number, TableError
 from .fitting import Settings, Split, fit_table, split_table
 from .model import TableModel
@@ -14,7 +15,9 @@ __all__ = [
     "Split",
     "TableError",
     "TableModel",
+    "fit_chunked",
     "fit_table",
+    "memory_size",
     "read",
     "split_table",
 ]

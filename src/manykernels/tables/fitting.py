@@ -102,8 +102,10 @@ class Split:
     notes: list[str]
 
 
-def split_table(frame: pd.DataFrame, settings: Settings) -> Split:
+def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = None) -> Split:
     """Check a table, find the kinds of its columns and split its rows.
+
+    ``held`` tells which rows are held out; by default they are drawn.
 
     Raises
     ------
@@ -137,6 +139,7 @@ def split_table(frame: pd.DataFrame, settings: Settings) -> Split:
     if not known.all():
         notes.append(f"{plural(int((~known).sum()), 'row')} without a target left out.")
         frame = frame[known]
+        held = None if held is None else held[known.to_numpy()]
     if len(frame) < LEAST_ROWS:
         raise TableError(
             f"the table has {plural(len(frame), 'row')} with a target; at least {LEAST_ROWS} are "
@@ -146,7 +149,10 @@ def split_table(frame: pd.DataFrame, settings: Settings) -> Split:
     X = frame.drop(columns=settings.target)
     if settings.missing == "refuse":
         _refuse_missing(X)
-    train, test, y_train, y_test = _parts(X, y, task, settings, notes)
+    if held is None:
+        train, test, y_train, y_test = _parts(X, y, task, settings, notes)
+    else:
+        train, test, y_train, y_test = X[~held], X[held], y[~held], y[held]
     encoder, found = learn_columns(train, settings.categories, settings.keep)
     return Split(task, train, test, y_train, y_test, encoder, notes + found)
 
@@ -258,22 +264,40 @@ def fit_table(split: Split, settings: Settings, verbose: int = 0) -> TableModel:
     Ctrl-C keeps the best model so far and notes it, once there is one.
     """
     rows = split.encoder.encode(split.train)
+    estimator = new_estimator(split, settings, verbose)
+    began = perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(rows, split.y_train)
+    seconds = perf_counter() - began
+    return finished(split, settings, estimator, caught, seconds, len(split.train), [])
+
+
+def new_estimator(split: Split, settings: Settings, verbose: int) -> BaseMKL:
+    """Return the estimator for a table, not fitted."""
     kind = MKLRegressorCV if split.task == "regression" else MKLClassifierCV
-    estimator = kind(
+    return kind(
         kernels=_kernels(split.encoder, settings.kernels),
         degree=settings.degree,
         random_state=settings.seed,
         verbose=verbose,
     )
-    began = perf_counter()
-    notes = list(split.notes)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        estimator.fit(rows, split.y_train)
+
+
+def finished(
+    split: Split,
+    settings: Settings,
+    estimator: BaseMKL,
+    caught: Sequence[warnings.WarningMessage],
+    seconds: float,
+    rows: int,
+    more: Sequence[str],
+) -> TableModel:
+    """Return a fitted estimator as a model of a table, scored, with what is to be known of it."""
+    notes = [*split.notes, *more]
     for warning in caught:
         if issubclass(warning.category, InterruptedWarning | ConvergenceWarning):
             notes.append(str(warning.message))
-    seconds = perf_counter() - began
     scores = _scores(estimator, split)
     if scores and scores["this model"] <= max(list(scores.values())[1:]) + USEFUL:
         other = max(list(scores)[1:], key=scores.__getitem__)
@@ -284,7 +308,7 @@ def fit_table(split: Split, settings: Settings, verbose: int = 0) -> TableModel:
     summary = {
         "target": settings.target,
         "task": split.task,
-        "rows_train": len(split.train),
+        "rows_train": rows,
         "rows_test": len(split.test),
         "columns": split.encoder.names,
         "metric": "R^2" if split.task == "regression" else "accuracy",

@@ -1,0 +1,201 @@
+"""Parquet files larger than memory: fitted row group by row group."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..arrays import Array
+from ..estimators.partitioned import fit_blocks
+from ..partitions import Block
+from ..words import count as in_words
+from .columns import Encoder, TableError
+from .fitting import Settings, Split, finished, new_estimator, split_table
+from .model import TableModel
+from .written import target_values
+
+SAMPLE = 100_000
+"""About so many rows are looked at to find the kinds of columns, and to score on."""
+
+COPIES = 8
+"""A row group takes so many times its bytes while it is read, encoded and multiplied."""
+
+UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def memory_size(text: str) -> int:
+    """Return a number of bytes written as in 2GB, 500M or 1.5GiB."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", text, re.IGNORECASE)
+    if not found:
+        raise TableError(f"--memory must be a size such as 2GB or 500MB; got {text!r}.")
+    return int(float(found[1]) * UNITS[found[2].upper()])
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The row groups of a Parquet file.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    rows : list of int
+        Rows of each group.
+    columns : list of str
+        Names of the columns.
+    test : float
+        Share of rows that are held out.
+    seed : int
+        Of the choice of these.
+    """
+
+    path: Path
+    rows: list[int]
+    columns: list[str]
+    test: float
+    seed: int
+
+    def read(self, number: int) -> pd.DataFrame:
+        """Return a row group as a table."""
+        import pyarrow.parquet as parquet
+
+        with parquet.ParquetFile(self.path, memory_map=True) as file:
+            return file.read_row_group(number, use_threads=False).to_pandas()
+
+    def held_out(self, number: int) -> Array:
+        """Return which rows of a group are held out, always the same."""
+        rng = np.random.default_rng([self.seed, number])
+        return rng.random(self.rows[number]) < self.test
+
+    def sample(self) -> tuple[pd.DataFrame, Array]:
+        """Return some row groups from all over the file, and which of their rows are held out."""
+        typical = max(1, sum(self.rows) // len(self.rows))
+        wanted = min(len(self.rows), max(1, -(-SAMPLE // typical)))
+        chosen = np.unique(np.linspace(0, len(self.rows) - 1, wanted).round().astype(int)).tolist()
+        share = min(1.0, SAMPLE / sum(self.rows[number] for number in chosen))
+        frames, held = [], []
+        for number in chosen:
+            rng = np.random.default_rng([self.seed, number, 1])
+            keep = rng.random(self.rows[number]) < share
+            frames.append(self.read(number)[keep])
+            held.append(self.held_out(number)[keep])
+        return pd.concat(frames, ignore_index=True), np.concatenate(held)
+
+
+def open_groups(path: Path, settings: Settings, memory: int) -> tuple[Groups, int]:
+    """Return the row groups of a file, and how many can be worked on at a time.
+
+    Raises
+    ------
+    TableError
+        If it is no Parquet file, or if one row group does not fit.
+    """
+    try:
+        import dask  # noqa: F401
+        import pyarrow.parquet as parquet
+    except ModuleNotFoundError as error:
+        raise TableError(
+            f"--chunked needs {error.name}. Install it with: pip install 'manykernels[dask]'"
+        ) from None
+    if not path.exists():
+        raise TableError(f"{path} does not exist. Check the name and the folder.")
+    try:
+        with parquet.ParquetFile(path) as file:
+            facts = file.metadata
+            rows = [facts.row_group(i).num_rows for i in range(facts.num_row_groups)]
+            columns = [str(name) for name in file.schema_arrow.names]
+    except Exception as error:  # pyarrow has many of its own
+        raise TableError(
+            f"--chunked needs a Parquet file; {path.name} cannot be read as one: "
+            f"{str(error).splitlines()[0]}. Write the table as Parquet, or leave --chunked out."
+        ) from None
+    numbers = [i for i, count in enumerate(rows) if count]
+    if not numbers:
+        raise TableError(f"{path} has no rows. Export it again.")
+    needed = COPIES * 8 * max(rows) * len(columns)
+    free = memory - BASE_BYTES
+    if needed > free:
+        fits = max(1, free // (COPIES * 8 * len(columns))) if free > 0 else 1
+        raise TableError(
+            f"{path.name} has row groups of {max(rows):,} rows, which take some "
+            f"{needed / 2**20:,.0f} MB to work on, more than --memory allows. Write it with "
+            f"smaller row groups (row_group_size={fits:,} or less), or allow more memory."
+        )
+    at_once = max(1, min(os.cpu_count() or 1, free // needed))
+    return Groups(path, rows, columns, settings.test, settings.seed), at_once
+
+
+BASE_BYTES = 500 * 2**20
+"""What Python and its libraries take."""
+
+
+def fit_chunked(
+    path: Path, settings: Settings, memory: int, verbose: int = 0, say: Any = None
+) -> tuple[TableModel, Split]:
+    """Fit a model to all rows of a Parquet file, a row group at a time.
+
+    Kinds of columns are found from some 100,000 rows, and the score is on those of them that are
+    held out; a share of all rows is. Every other row is trained on.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    settings : Settings
+        What to fit; ``max_rows`` is not looked at.
+    memory : int
+        Bytes that the process may take.
+    verbose : int
+        Whether to show progress.
+    say : callable, optional
+        Called with the sample and the split before the work begins.
+
+    Returns
+    -------
+    model, split : TableModel, Split
+        The model, and the sample it is scored on.
+    """
+    from dask import config
+    from dask.delayed import delayed
+
+    groups, at_once = open_groups(path, settings, memory)
+    sample, held = groups.sample()
+    split = split_table(sample.rename(columns=str), settings, held)
+    if say is not None:
+        say(sum(groups.rows), sample, split)
+    classes = split.task == "classification"
+    blocks = [
+        delayed(_block)(groups, number, split.encoder, settings.target, split.task)
+        for number, count in enumerate(groups.rows)
+        if count
+    ]
+    estimator = new_estimator(split, settings, verbose)
+    names = list(split.encoder.encode(split.train.iloc[:1]).columns)
+    began = perf_counter()
+    with (
+        config.set(scheduler="threads", num_workers=at_once),
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
+        rows = fit_blocks(estimator, blocks, names, classes)
+    seconds = perf_counter() - began
+    note = f"columns were judged, and the score is made, on {in_words(len(sample))} of all rows."
+    return finished(split, settings, estimator, caught, seconds, rows, [note]), split
+
+
+def _block(groups: Groups, number: int, encoder: Encoder, target: str, task: str) -> Block:
+    """Return the rows of a group to train on."""
+    frame = groups.read(number).rename(columns=str)
+    used = ~groups.held_out(number) & frame[target].notna().to_numpy()
+    frame = frame[used]
+    rows = np.ascontiguousarray(encoder.encode(frame).to_numpy(dtype=float))
+    y = target_values(frame[target], task)
+    return Block(rows, y, np.ones(len(rows)))
