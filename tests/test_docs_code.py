@@ -1,7 +1,8 @@
 """The code of the documentation runs, and its commands exist.
 
 Blocks of Python of a page run in order, in one namespace and a folder of its own. A comment
-``<!-- warns: NAME -->`` before a block allows warnings of that name in it.
+``<!-- warns: NAME -->`` before a block allows warnings of that name in it; a block behind
+``<!-- needs: NAME -->`` is left out where that library is not installed.
 """
 
 import ast
@@ -11,6 +12,7 @@ import io
 import re
 import shlex
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 MADE = {"_build", "auto_examples", "generated"}
 FENCE = re.compile(
-    r"(?:<!-- warns: (?P<warns>\w+) -->\n+)?^```(?P<kind>python|pycon|console)\n(?P<code>.*?)^```$",
+    r"(?:<!-- (?:warns: (?P<warns>\w+)|needs: (?P<needs>\w+)) -->\n+)?"
+    r"^```(?P<kind>python|pycon|console)\n(?P<code>.*?)^```$",
     re.S | re.M,
 )
 LINES = 40
@@ -71,6 +74,8 @@ def test_python_of_pages_runs(path, tmp_path, monkeypatch, figures):
     text = path.read_text(encoding="utf-8")
     for block in blocks(path, "python", "pycon"):
         line = text.count("\n", 0, block.start("code"))
+        if block["needs"] and find_spec(block["needs"]) is None:
+            continue
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             if block["warns"]:
                 warnings.filterwarnings("ignore", category=category_of(block["warns"]))

@@ -240,6 +240,22 @@ def test_dataframes_keep_names(rng):
     np.testing.assert_allclose(found.compute(), truth.predict(whole[columns]), atol=1e-6 * scale)
 
 
+def test_files_whose_columns_are_read_in_other_partitions(rng, tmp_path):
+    whole = frame(rng)
+    for number, part in enumerate(np.array_split(np.arange(ROWS), 8)):
+        whole.iloc[part].to_parquet(tmp_path / f"{number}.parquet")
+    lazy = dd.read_parquet(tmp_path)
+    columns = list("abcd")
+    weights = lazy["a"].abs()
+    model = MKLRegressor(degree=2, **TIGHT).fit(lazy[columns], lazy["y"], weights)
+    truth = MKLRegressor(degree=2, **TIGHT)
+    truth.fit(whole[columns], whole["y"], whole["a"].abs())
+    scale = whole["y"].abs().max()
+    np.testing.assert_allclose(
+        model.predict(whole[columns]), truth.predict(whole[columns]), atol=1e-6 * scale
+    )
+
+
 def test_y_in_memory_is_cut_like_x(rng):
     X, y = table(rng)
     model = MKLRegressor(degree=1, **TIGHT).fit(parts(X), y)

@@ -21,6 +21,9 @@ from .moments import Moments, moments_of
 FAN_IN = 8
 """Results of so many parts are added up at a time."""
 
+TARGET, WEIGHT = "(target)", "(weight)"
+"""Names of columns that are added to a dataframe."""
+
 BLOCK_ENTRIES = 2**22
 """Features of a part are made for so many rows at a time that they have so many numbers."""
 
@@ -380,6 +383,8 @@ class _memory_errors:  # noqa: N801 a context manager, used like a function
 def parts_of(X: Any, y: Any, sample_weight: Any) -> Parts:
     """Return Dask rows as parts; y and weights may also be ordinary arrays."""
     dask = _dask()
+    if all(hasattr(one, "map_partitions") for one in (X, y)) and hasattr(X, "assign"):
+        return _frame_parts(X, y, sample_weight)
     blocks = _delayed(X)
     columns = [
         [None] * len(blocks) if values is None else _aligned(values, name, X, len(blocks))
@@ -388,6 +393,24 @@ def parts_of(X: Any, y: Any, sample_weight: Any) -> Parts:
     return Parts(
         [dask.delayed(_block)(*row) for row in zip(blocks, *columns, strict=True)],
     )
+
+
+def _frame_parts(X: Any, y: Any, sample_weight: Any) -> Parts:
+    """Return a dataframe and columns of it as parts.
+
+    Together: each by itself Dask might read in partitions of another size.
+    """
+    whole = X.assign(**{TARGET: y})
+    if sample_weight is not None:
+        whole = whole.assign(**{WEIGHT: sample_weight})
+    delayed = _dask().delayed
+    return Parts([delayed(_frame_block)(part) for part in whole.to_delayed()])
+
+
+def _frame_block(frame: Any) -> Block:
+    weights = frame.pop(WEIGHT) if WEIGHT in frame else None
+    y = frame.pop(TARGET)
+    return _block(frame, y, weights)
 
 
 def _delayed(values: Any) -> list[Any]:
