@@ -1,8 +1,12 @@
 """Arrays of other libraries and on devices give what NumPy gives."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import manykernels
 from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV
 from manykernels.backend import Factor, add_to_diagonal, beside, largest, segment_sums, to_host
 from manykernels.bases import FeatureBlocks, GramStack
@@ -19,6 +23,12 @@ PLACES = {
 }
 if torch.cuda.is_available():
     PLACES["cuda"] = torch.empty(0, dtype=torch.float64, device="cuda")
+    try:
+        import cupy
+    except ImportError:
+        pass
+    else:
+        PLACES["cupy"] = cupy.empty(0)
 
 
 @pytest.fixture(params=list(PLACES))
@@ -29,6 +39,13 @@ def place(request):
 def table(rng, n=90, r=5):
     X = rng.normal(size=(n, r))
     return X, X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=n)
+
+
+def test_only_the_small_module_knows_other_libraries():
+    folder = Path(manykernels.__file__).parent
+    knows = re.compile(r"\b(import|from) (torch|cupy|cupyx|array_api_compat)\b")
+    found = {path.name for path in folder.rglob("*.py") if knows.search(path.read_text())}
+    assert found == {"backend.py"}
 
 
 # --------------------------------------------------------------------------------------------------

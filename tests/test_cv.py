@@ -664,6 +664,18 @@ def test_degrees_with_kernels_of_their_own(degree, rng):
     np.testing.assert_allclose(model.predict(X), again.predict(X), atol=1e-8)
 
 
+def test_refits_stay_the_same_until_a_term_enters(rng):
+    """A path of refits goes on over plateaus: products enter late next to strong effects."""
+    solution = SimpleNamespace(solution=SimpleNamespace(in_features=False))
+    assert ended([-1.0, -0.5, -0.5, -0.5], solution, False)
+    assert not ended([-1.0, -0.5, -0.5, -0.5, -0.5, -0.5], solution, False, refitted=True)
+    assert ended([-1.0, *[-0.5] * 6], solution, False, refitted=True)
+    X = rng.normal(size=(700, 4)) * np.arange(1, 5) + 1
+    y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=700)
+    model = MKLRegressorCV(degree=2, p=1, debias=True, cv=3).fit(X, y)
+    assert set(model.terms_) >= {(0,), (1,), (2,), (1, 2)}
+
+
 def test_the_lowest_degree_that_is_not_clearly_worse():
     sizes = np.array([2.0, 1.0])
     candidates = [Candidate(3, 1.0, sizes), Candidate(1, 1.0, sizes), Candidate(2, 1.0, sizes)]
