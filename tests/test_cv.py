@@ -668,8 +668,9 @@ def test_refits_stay_the_same_until_a_term_enters(rng):
     """A path of refits goes on over plateaus: products enter late next to strong effects."""
     solution = SimpleNamespace(solution=SimpleNamespace(in_features=False))
     assert ended([-1.0, -0.5, -0.5, -0.5], solution, False)
-    assert not ended([-1.0, -0.5, -0.5, -0.5, -0.5, -0.5], solution, False, refitted=True)
-    assert ended([-1.0, *[-0.5] * 6], solution, False, refitted=True)
+    assert not ended([-1.0, *[-0.5] * 9], solution, False, refitted=True)
+    assert not ended([-1.0, *[-0.5] * 9, -0.4], solution, False, refitted=True)
+    assert ended([-1.0, *[-0.5] * 9, -0.499, -0.498], solution, False, refitted=True)
     X = rng.normal(size=(700, 4)) * np.arange(1, 5) + 1
     y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=700)
     model = MKLRegressorCV(degree=2, p=1, debias=True, cv=3).fit(X, y)

@@ -26,9 +26,6 @@ WORTHWHILE = 0.01
 """A path of strengths also ends when its last two models together lowered the loss by less than
 this share of it, once one model has lowered it by five times as much."""
 
-PLATEAU = 5
-"""As many models for refits without a penalty, which stay the same until a term enters."""
-
 FEATURES = 8_000
 """A path ends with a model of so many features: the next ones take minutes and seldom pay."""
 
@@ -96,7 +93,17 @@ def lowest_degree(
 
 
 def ended(scores: list[float], result: Result, greedy: bool, refitted: bool = False) -> bool:
-    """Tell whether a path has come to its end; the last score is that of the result."""
+    """Tell whether a path has come to its end; the last score is that of the result.
+
+    Refits without a penalty stay the same until a term enters; such models count once.
+    """
+    if refitted:
+        before = [np.nan, *scores[:-1]]
+        scores = [
+            score
+            for score, last in zip(scores, before, strict=True)
+            if not np.isclose(score, last, rtol=1e-9, atol=0.0)
+        ]
     best = max(scores)
     worse = len(scores) - 1 - max(i for i, score in enumerate(scores) if score == best)
     gained = best > scores[0] * (1 - 5 * WORTHWHILE)
@@ -108,7 +115,6 @@ def ended(scores: list[float], result: Result, greedy: bool, refitted: bool = Fa
     features = len(result.solution.coefficients) if result.solution.in_features else 0
     if features > FEATURES:
         return True
-    idle = PLATEAU if refitted else 2
-    if not gained or len(scores) <= idle:
+    if not gained or len(scores) < 3:
         return False
-    return -best > (1 - WORTHWHILE) * -max(scores[:-idle])
+    return -best > (1 - WORTHWHILE) * -max(scores[:-2])
