@@ -294,3 +294,33 @@ def test_bad_rows_are_refused_as_ever(place, rng):
     model = MKLRegressor(degree=1).fit(rng.normal(size=(20, 3)), rng.normal(size=20))
     with pytest.raises(ValueError, match="5 features"):
         model.predict(beside(np.ones((4, 5)), place))
+
+
+def test_tensors_with_gradients_and_short_ones(rng):
+    X, y = table(rng)
+    truth = MKLRegressor(degree=1).fit(X, y).predict(X)
+    rows = torch.asarray(X).requires_grad_()
+    found = MKLRegressor(degree=1).fit(rows, torch.asarray(y)).predict(rows)
+    np.testing.assert_allclose(to_host(found), truth)
+    short = torch.asarray(X, dtype=torch.bfloat16)
+    again = MKLRegressor(degree=1).fit(short, y).predict(short)
+    np.testing.assert_allclose(to_host(again), truth, atol=0.1)
+
+
+def test_contributions_take_tensors_and_lists(place, rng):
+    X, y = table(rng)
+    model = MKLRegressor(degree=1).fit(X, y)
+    truth = model.contributions(X)
+    for rows in (X.tolist(), beside(X, place)):
+        np.testing.assert_allclose(model.contributions(rows), truth)
+
+
+def test_rough_spreads_are_never_the_answer(rng, monkeypatch):
+    monkeypatch.setattr(module, "CACHED_BYTES", 0)
+    X = rng.normal(size=(60, 5))
+    X[:, 0] = 2.0
+    alpha, weights = rng.normal(size=(60, 1)), np.full(60, 1 / 60)
+    here, there = (ProductFamily(FeatureBlocks(rows), 2) for rows in (X, torch.asarray(X)))
+    host, device = (pricer(one, weights).top(alpha, 20) for one in (here, there))
+    assert device.indices == host.indices
+    np.testing.assert_allclose(device.scores, host.scores)

@@ -138,3 +138,30 @@ def test_large_files_are_sampled_all_over(rng, tmp_path, monkeypatch):
     places = frame.reset_index().merge(sample[["y"]], on="y")["index"]
     assert places.min() < 100
     assert places.max() >= 3900
+
+
+def test_sorted_files_with_large_groups_are_seen_whole(rng, tmp_path, monkeypatch):
+    path = tmp_path / "sorted.parquet"
+    monkeypatch.setattr(module, "SAMPLE", 300)
+    frame = write(path, rng, rows=1200, group=400)
+    frame["late"] = np.where(np.arange(1200) < 400, 0.0, rng.normal(size=1200))
+    frame["y"] = np.repeat(["no", "maybe", "yes"], 400)
+    frame.to_parquet(path, row_group_size=400)
+    model, split = fit_chunked(path, Settings("y", kernels="linear"), memory_size("2GB"))
+    assert model.estimator.classes_.tolist() == ["maybe", "no", "yes"]
+    assert "late" in split.encoder.names
+
+
+def test_what_lies_outside_the_sample(rng, tmp_path, monkeypatch):
+    path = tmp_path / "big.parquet"
+    monkeypatch.setattr(module, "SAMPLE", 100)
+    monkeypatch.setattr(module, "FEWEST", 1)
+    frame = write(path, rng, rows=1200, group=300)
+    frame.loc[1000, "a"] = np.nan
+    frame.to_parquet(path, row_group_size=300)
+    with pytest.raises(TableError, match="missing values"):
+        fit_chunked(path, Settings("y", kernels="linear", missing="refuse", test=0.0), 2**31)
+    with pytest.raises(TableError, match="is a folder"):
+        fit_chunked(tmp_path, Settings("y"), 2**31)
+    with pytest.raises(TableError, match="more than 500 MB"):
+        fit_chunked(path, Settings("y"), memory_size("10MB"))

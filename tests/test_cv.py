@@ -636,7 +636,9 @@ def test_many_rows_are_split_once(estimator, rows, folds, rng):
         ([-1.0], 10, False, False),
         ([-1.0, -1.0, -1.0, -1.0, -1.0, -1.0], 10, False, False),  # nothing has entered yet
         ([-1.0, -1.1, -1.2], 10, False, False),
-        ([-1.0, -1.1, -1.2, -1.3], 10, False, True),  # three worse ones
+        ([-1.0, -1.1, -1.2, -1.3], 10, False, False),  # it may still get better
+        ([-1.0, -2.1, -2.2, -2.3], 10, False, True),  # three that are twice as bad
+        ([-1.0, -2.1, -2.1, -2.1, -2.1], 10, False, False),  # the same one again
         ([-1.0, -1.1, -1.2, -1.3], 10, True, False),
         ([-1.0, -1.1, -1.2, -1.3, -1.4, -1.5, -1.6], 10, True, True),
         ([-1.0, -0.5, -0.4, -0.3], 10, False, False),
@@ -667,10 +669,9 @@ def test_degrees_with_kernels_of_their_own(degree, rng):
 def test_refits_stay_the_same_until_a_term_enters(rng):
     """A path of refits goes on over plateaus: products enter late next to strong effects."""
     solution = SimpleNamespace(solution=SimpleNamespace(in_features=False))
-    assert ended([-1.0, -0.5, -0.5, -0.5], solution, False)
-    assert not ended([-1.0, *[-0.5] * 9], solution, False, refitted=True)
-    assert not ended([-1.0, *[-0.5] * 9, -0.4], solution, False, refitted=True)
-    assert ended([-1.0, *[-0.5] * 9, -0.499, -0.498], solution, False, refitted=True)
+    assert not ended([-1.0, *[-0.5] * 9], solution, False)
+    assert not ended([-1.0, *[-0.5] * 9, -0.4], solution, False)
+    assert ended([-1.0, *[-0.5] * 9, -0.499, -0.498], solution, False)
     X = rng.normal(size=(700, 4)) * np.arange(1, 5) + 1
     y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=700)
     model = MKLRegressorCV(degree=2, p=1, debias=True, cv=3).fit(X, y)

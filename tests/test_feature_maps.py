@@ -535,3 +535,14 @@ def test_weights_are_repetitions(name, rng):
         frame.loc[frame.index.repeat(times)], np.repeat(y, times)
     )
     np.testing.assert_allclose(weighted.predict(frame), repeated.predict(frame), atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", [680, *range(40)])
+def test_splines_never_lose_a_column(seed):
+    """The constant, which all rows leave open, must not be taken for a bend."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=int(rng.integers(60, 600)))
+    x = (x - x.mean()) / x.std()
+    for rank in (16, 20, 30):
+        features = Spline(rank).fit(x).features(x)
+        assert np.mean(np.sum(features**2, axis=1)) == pytest.approx(1.0)

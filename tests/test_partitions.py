@@ -335,6 +335,78 @@ def test_bad_rows_are_refused(rng):
         MKLRegressor().fit(parts(table(rng)[0]), parts(y, 30))
 
 
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
+def test_bad_weights_are_refused(bad, rng):
+    X, y = table(rng, n=60)
+    weights = np.ones(60)
+    weights[7] = bad
+    with pytest.raises(ValueError, match="finite and not negative; got 1 others"):
+        MKLRegressor().fit(parts(X), parts(y), parts(weights))
+
+
+def test_bad_classes_are_refused_and_those_without_weight_kept(rng):
+    X, y = table(rng, n=90)
+    labels = np.repeat([0.0, 1.0, np.nan], 30)
+    with pytest.raises(ValueError, match="NaN"):
+        MKLClassifier(degree=1).fit(parts(X, 30), parts(labels, 30))
+    with pytest.raises(ValueError, match="Unknown label type"):
+        MKLClassifier(degree=1).fit(parts(X, 30), parts(y, 30))
+    names = np.repeat(["a", "b", "c"], 30)
+    weights = np.repeat([0.0, 1.0, 1.0], 30)
+    whole = MKLClassifier(degree=1).fit(X, names, weights)
+    model = MKLClassifier(degree=1).fit(parts(X, 30), parts(names, 30), parts(weights, 30))
+    assert model.classes_.tolist() == whole.classes_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="y must be numeric"):
+        MKLRegressor().fit(parts(X, 30), parts(names, 30))
+
+
+def test_shapes_of_targets_and_rows(rng):
+    X, y = table(rng, n=60)
+    truth = MKLRegressor(degree=1).fit(X, y).predict(X)
+    column = da.from_array(y[:, None], chunks=(190, 1))
+    np.testing.assert_allclose(MKLRegressor(degree=1).fit(parts(X), column).predict(X), truth)
+    with pytest.raises(ValueError, match="one value for each row of X"):
+        MKLRegressor().fit(parts(X), da.from_array(X[:, :2], chunks=(190, 2)))
+    with pytest.raises(ValueError, match="got 1 dimensions"):
+        MKLRegressor().fit(parts(y), parts(y))
+    whole = pd.DataFrame(X, columns=list("abcd")).assign(y=y)
+    lazy = dd.from_pandas(whole, npartitions=2)
+    columns = list("abcd")
+    for target, weights in ((lazy[["y"]], None), (lazy["y"], np.ones(60))):
+        model = MKLRegressor(degree=1).fit(lazy[columns], target, weights)
+        np.testing.assert_allclose(model.predict(whole[columns]), truth)
+    gap = dd.from_pandas(whole.assign(a=pd.array([None, *range(59)], dtype="Int64")), npartitions=2)
+    with pytest.raises(ValueError, match="got 1 values that are NaN"):
+        MKLRegressor(degree=1).fit(gap[columns], gap["y"])
+
+
+def test_folds_need_weight(rng):
+    X, y = table(rng, n=100)
+    weights = np.ones(100)
+    weights[:20] = 0.0
+    with pytest.raises(ValueError, match="positive weight on both sides"):
+        MKLRegressorCV(degree=1, cv=5).fit(parts(X), parts(y), parts(weights))
+
+
+def test_ctrl_c_keeps_finished_folds(rng, monkeypatch):
+    from manykernels.estimators import partitioned
+    from manykernels.estimators.base import InterruptedWarning
+
+    X, y = table(rng, n=200)
+    folds, scores = [], partitioned._fold_scores
+
+    def interrupted(*arguments):
+        folds.append(1)
+        if len(folds) == 3:
+            raise KeyboardInterrupt
+        return scores(*arguments)
+
+    monkeypatch.setattr(partitioned, "_fold_scores", interrupted)
+    with pytest.warns(InterruptedWarning, match="2 of 5 folds"):
+        model = MKLRegressorCV(degree=2, cv=5).fit(parts(X), parts(y))
+    assert model.score_path_.shape[2] == 2
+
+
 def test_baselines_do_not_take_partitions(rng):
     from manykernels.baselines import LpNormMKL
 

@@ -73,6 +73,9 @@ def to_host(x: Any) -> Array:
         return np.asarray(x)
     if compat.is_array_api_strict_namespace(namespace(x)):
         return np.array(x)
+    if compat.is_torch_array(x):
+        x = x.detach()  # gradients do not pass
+        x = x.double() if str(x.dtype) == "torch.bfloat16" else x
     return np.asarray(compat.to_device(x, "cpu"))
 
 

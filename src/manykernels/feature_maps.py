@@ -173,10 +173,11 @@ class Spline(Centred):
         variances, axes = np.linalg.eigh(centred.T @ centred)
         known = variances > 1e-8 * variances[-1]
         seen, open_ = axes[:, known] / np.sqrt(variances[known]), axes[:, ~known]
+        open_ = open_ - open_.mean(axis=0)  # without the constant, which rows leave open too
         # Where the rows leave a function open it is the smoothest.
         bends = np.diff(seen, 2, axis=0)
         left, sizes, right = np.linalg.svd(np.diff(open_, 2, axis=0), full_matrices=False)
-        bent = sizes > 1e-8  # not the constant, which the rows leave open too
+        bent = sizes > 1e-8
         rest = right[bent].T @ ((left[:, bent].T @ bends) / sizes[bent, None])
         functions = seen - open_ @ rest
         bends = np.diff(functions, 2, axis=0)

@@ -73,7 +73,8 @@ def fit(
     chunked: Annotated[
         bool,
         typer.Option(
-            "--chunked", help="Train on all rows of a Parquet file, one row group at a time."
+            "--chunked",
+            help="Train on all rows of a Parquet file, one row group at a time (no --max-rows).",
         ),
     ] = False,
     memory: Annotated[

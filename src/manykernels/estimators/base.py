@@ -24,16 +24,13 @@ from ..predictor import Predictor, make_predictor
 from ..randomness import generator
 from ..solvers import Result, Solver, choose, costs, run, solve_closed
 from ..store import save
+from .interrupted import InterruptedWarning
 from .machine import KernelMachine, refuse_infinite
 from .notebook import html
 from .progress import Progress, watching
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-class InterruptedWarning(ConvergenceWarning):  # type: ignore[misc]
-    """A fit was ended by Ctrl-C; the model is that of its last iteration."""
 
 
 class FamilyMachine(KernelMachine):
@@ -172,7 +169,7 @@ class FamilyMachine(KernelMachine):
         check_is_fitted(self)
         names = None if terms is None else [terms] if isinstance(terms, str) else list(terms)
         output = self._output(label)
-        index = getattr(X, "index", None)
+        index = X.index if hasattr(X, "iloc") else None
         X = self._validate(X, reset=False)
         bases = self._kernels.on(self._scaled(X), X)
         frame = self._terms().contributions(bases, names, output)

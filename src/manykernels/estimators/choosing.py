@@ -16,7 +16,7 @@ BLIND = 12
 """As many where no model has lowered the loss by five percent yet: a product of variables without
 effects of their own is found late."""
 
-HOPELESS = 0.25
+HOPELESS = 1.0
 """But not where the last model has raised the loss by so much."""
 
 GREEDY_PATIENCE = 6
@@ -92,23 +92,23 @@ def lowest_degree(
     return best
 
 
-def ended(scores: list[float], result: Result, greedy: bool, refitted: bool = False) -> bool:
+def ended(scores: list[float], result: Result, greedy: bool) -> bool:
     """Tell whether a path has come to its end; the last score is that of the result.
 
-    Refits without a penalty stay the same until a term enters; such models count once.
+    Models that are the same as the one before, as refits without a penalty are until a term
+    enters, count once.
     """
-    if refitted:
-        before = [np.nan, *scores[:-1]]
-        scores = [
-            score
-            for score, last in zip(scores, before, strict=True)
-            if not np.isclose(score, last, rtol=1e-9, atol=0.0)
-        ]
+    before = [np.nan, *scores[:-1]]
+    scores = [
+        score
+        for score, last in zip(scores, before, strict=True)
+        if not np.isclose(score, last, rtol=1e-9, atol=0.0)
+    ]
     best = max(scores)
     worse = len(scores) - 1 - max(i for i, score in enumerate(scores) if score == best)
     gained = best > scores[0] * (1 - 5 * WORTHWHILE)
     patience = GREEDY_PATIENCE if greedy else PATIENCE
-    if not gained and scores[-1] > best * (1 + HOPELESS):
+    if not greedy and not gained and scores[-1] > best * (1 + HOPELESS):
         patience = BLIND
     if greedy or worse >= patience:
         return worse >= patience

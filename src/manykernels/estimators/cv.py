@@ -23,8 +23,9 @@ from ..objective import Problem
 from ..predictor import Predictor, make_predictor
 from ..randomness import generator
 from ..solvers import Greedy, Result
-from .base import BaseMKL, InterruptedWarning
+from .base import BaseMKL
 from .choosing import Candidate, carried, ended, lowest_degree
+from .interrupted import InterruptedWarning
 from .machine import threads_for
 from .path import Evaluator, Limits, growing, path, refit, strengths
 from .progress import CHOOSING, Progress, current, watching
@@ -350,7 +351,7 @@ def _score_fold(
                     own.append(-float(np.sum(held[:, None] * loss.value(truth, evaluate(result)))))
                     if result.interrupted:
                         return [*scores, np.array(own)], True
-                    if ended(own, result, greedy, bool(machine.debias)):
+                    if ended(own, result, greedy):
                         break
                 scores.append(np.array(own))
     return scores, False

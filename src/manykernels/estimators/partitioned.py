@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.preprocessing import StandardScaler
 from sklearn.preprocessing._data import _handle_zeros_in_scale, _is_constant_feature
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
@@ -26,6 +28,7 @@ from ..randomness import generator
 from ..solvers import HISTORY, Greedy, Result, debiased
 from .checks import check_parameters
 from .choosing import Candidate, ended
+from .interrupted import InterruptedWarning
 from .loss_names import CLASSIFICATION, REGRESSION, resolve_loss
 from .path import EXPLAINED, NOTHING, SPAN, growing
 from .path import Limits as PathLimits
@@ -37,6 +40,11 @@ if TYPE_CHECKING:
 
 SAMPLE = 100_000
 """Feature maps are fitted to so many rows, or to all if there are fewer."""
+
+LIGHT = (
+    "cv must give folds with rows of positive weight on both sides; got one without. Use cv=5, or "
+    "drop the rows of weight zero."
+)
 
 LOOSE = 3.0
 """The models of folds, which are only compared, are solved to so many times the tolerance."""
@@ -50,6 +58,11 @@ def fit_parts(
         raise TypeError(
             f"X must be in memory for {type(estimator).__name__}; got a Dask collection. Use "
             "X.compute(), or MKLRegressor or MKLClassifier."
+        )
+    if getattr(X, "ndim", 2) != 2:
+        raise ValueError(
+            f"X must be a table of rows and columns; got {X.ndim} dimensions. Use "
+            "X.reshape(-1, 1) for a single column."
         )
     names = list(getattr(X, "columns", []))
     named = bool(names) and all(isinstance(name, str) for name in names)
@@ -89,6 +102,11 @@ def _fit(
 
 
 def _check(summary: Summary, labelled: bool) -> None:
+    if summary.bad_weights:
+        raise ValueError(
+            f"sample_weight must be finite and not negative; got {summary.bad_weights} others. Use "
+            "sample_weight=None to weigh rows equally."
+        )
     if summary.bad:
         raise ValueError(
             f"X and y must be finite numbers; got {summary.bad} values that are NaN or infinity. "
@@ -99,10 +117,12 @@ def _check(summary: Summary, labelled: bool) -> None:
             f"X must have at least two rows of positive weight; got {sum(summary.counts)} rows of "
             f"weight {summary.weight:g}."
         )
-    if labelled and len(summary.classes) < 2:
+    if labelled:
+        check_classification_targets(summary.classes)
+    if labelled and len(summary.present) < 2:
         raise ValueError(
             "y must have at least two classes with positive weight; got "
-            f"{summary.classes.tolist()!r}. Check the target column."
+            f"{summary.present.tolist()!r}. Check the target column."
         )
 
 
@@ -321,7 +341,15 @@ def _choose(estimator: BaseCV, parts: Parts, summary: Summary, loss: Loss) -> No
         outside = np.zeros(rows, dtype=bool)
         outside[test] = True
         sides = parts.some(inside, summary.counts), parts.some(outside, summary.counts)
-        scores.append(_fold_scores(estimator, *sides, loss, candidates, (number, len(folds)), rng))
+        place = number, len(folds)
+        try:
+            scores.append(_fold_scores(estimator, *sides, loss, candidates, place, rng))
+        except KeyboardInterrupt:
+            if not scores:
+                raise
+            message = f"Interrupted: the choice rests on {len(scores)} of {len(folds)} folds."
+            warnings.warn(message, InterruptedWarning, stacklevel=5)
+            break
     estimator._choose(candidates, scores)
 
 
@@ -359,7 +387,9 @@ def _fold_scores(
             setattr(machine, name, getattr(estimator, name))
     labelled = hasattr(estimator, "classes_")
     summary: Summary = inside.total(summarise, labelled)
-    if labelled and len(summary.classes) < len(estimator.classes_):
+    if not summary.weight > 0:
+        raise ValueError(LIGHT)
+    if labelled and len(summary.present) < len(estimator.classes_):
         raise ValueError(
             "every fold must train on all classes; got one whose training rows lack a class. Use "
             "cv=StratifiedKFold(...) or fewer folds."
@@ -376,6 +406,8 @@ def _fold_scores(
         judge = Judge(outside, design, engine)
         own: list[float] = []
         for fitted in _fold_path(machine, engine, candidate, rng):
+            if fitted.interrupted:
+                raise KeyboardInterrupt
             own.append(-judge(fitted.point))
             solution = DualSolution(
                 np.empty(0), fitted.point.coefficients, True, np.empty(0), np.empty(0), 0.0
@@ -384,7 +416,7 @@ def _fold_scores(
             if watch is not None:
                 text = f"model {len(own)} of at most {len(candidate.sizes)}"
                 watch.report(text, len(own) / len(candidate.sizes))
-            if ended(own, known, greedy is not None, bool(machine.debias)):
+            if ended(own, known, greedy is not None):
                 break
         scores.append(np.array(own))
     return scores
@@ -416,7 +448,9 @@ class Judge:
         self.parts, self.design = parts, design
         self.moments: Moments | None = None
         if isinstance(engine, Whole) and isinstance(design.loss, Squared):
-            self.moments = Whole(parts, design, engine.task).prepare()
+            self.moments = engine.moments_on(parts)
+            if not self.moments.weight > 0:
+                raise ValueError(LIGHT)
             ends = np.concatenate([[0], np.cumsum(engine.widths)]).astype(int)
             self.places = {
                 index: np.arange(ends[i], ends[i + 1]) for i, index in enumerate(engine.indices)
@@ -426,6 +460,8 @@ class Judge:
         """Return the mean loss of a model."""
         if self.moments is None:
             loss, weight = self.parts.total(loss_at, self.design, point).tolist()
+            if not weight > 0:
+                raise ValueError(LIGHT)
             return loss / weight
         columns = [self.places[index] for index in point.indices]
         places = np.concatenate([np.empty(0, dtype=int), *columns])

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..arrays import Array
 from ..baselines.monomial_lasso import Table
 from ..bases import FeatureBlocks
-from ..estimators.base import InterruptedWarning
+from ..estimators.interrupted import InterruptedWarning
 from ..families import ProductFamily
 from ..losses import Squared
 from ..objective import Problem

@@ -250,6 +250,9 @@ class ProductPricer:
         self.device = not on_host(self.bases.features)
         self.kept_bits = self._kept_bits()
         self.low = getattr(namespace(self.bases.features), "bfloat16", None)
+        # Spreads that are made anew on a device only find the best rows.
+        able = self.device and self.low is not None
+        self.rough = able and weights is not None and not self.kept_bits
         self._sides: dict[tuple[int, int], Side] = {}
         self._spreads: dict[tuple[int, int], Any] = {}
         self._orders: dict[tuple[int, int], tuple[Any, Any]] = {}
@@ -312,7 +315,7 @@ class ProductPricer:
             return Rows(np.empty(0), nothing, nothing, nothing, nothing, [], [])
         xp, kept = namespace(unit), []
         size = sum(piece.height * (piece.right.stop - piece.right.start) for piece in pieces)
-        keep = size <= KEPT and (len(pieces) == 1 or not self.device)
+        keep = size <= KEPT and (len(pieces) == 1 or not self.device) and not self.rough
         maxima = []
         for number, piece in enumerate(pieces):
             scores = self._scores(degree, number, piece, unit)
@@ -603,7 +606,7 @@ class ProductPricer:
         key = (degree, number)
         if key in self._spreads:
             return self._spreads[key]
-        if not self.kept_bits and self.device and self.low is not None:
+        if self.rough:
             # To find the best rows a few digits are enough; these are made again in full.
             make = partial(self._table, degree, piece, kind=self.low)
             return _rough_inverse(*self._moments(make))

@@ -218,11 +218,15 @@ class Whole:
     def prepare(self) -> Moments:
         """Return the moments of all features and targets, for the squared loss; one pass."""
         if self.moments is None:
-            sums: Sums = self.parts.total(sums_at, self.design, self.nothing(), False, LEAST)
-            assert sums.moments is not None
-            self.moments = sums.moments
+            self.moments = self.moments_on(self.parts)
             self.quadratic.set(self.moments)
         return self.moments
+
+    def moments_on(self, parts: Parts) -> Moments:
+        """Return the same on some rows; one pass."""
+        sums: Sums = parts.total(sums_at, self.design, self.nothing(), False, LEAST)
+        assert sums.moments is not None
+        return sums.moments
 
     def _squared(self, strength: float, limits: Limits, rng: np.random.Generator) -> Fitted:
         self.prepare()

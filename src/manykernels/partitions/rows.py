@@ -10,6 +10,7 @@ from operator import add
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..arrays import Array, Index
 from ..bases import FeatureBlocks
@@ -21,7 +22,7 @@ from .moments import Moments, moments_of
 FAN_IN = 8
 """Results of so many parts are added up at a time."""
 
-TARGET, WEIGHT = "(target)", "(weight)"
+TARGET, WEIGHT = "\0target", "\0weight"
 """Names of columns that are added to a dataframe."""
 
 BLOCK_ENTRIES = 2**22
@@ -62,16 +63,18 @@ class Summary:
     ----------
     counts : list of int
         Rows of each part.
+    mean, squares : ndarray
+        Means of the columns of X, and sums of weighted squares of what is left.
     weight : float
         Sum of the weights.
-    moments : list of Moments
-        Means and variances of the columns of X.
-    target : Moments
-        Mean and variance of y, where it is a number.
+    centre : float
+        Mean of y, where it is a number.
     reach : float
         Largest size of y.
-    classes : ndarray
-        The different values of y, where it is not.
+    classes, present : ndarray
+        The different values of y, where it is no number; those on rows of positive weight.
+    bad, bad_weights : int
+        How many values of X and y, and how many weights, cannot be used.
     """
 
     counts: list[int]
@@ -81,7 +84,9 @@ class Summary:
     centre: float
     reach: float
     classes: Array
+    present: Array
     bad: int
+    bad_weights: int
 
     def __add__(self, other: Summary) -> Summary:
         weight = self.weight + other.weight
@@ -95,29 +100,54 @@ class Summary:
             self.centre + share * (other.centre - self.centre),
             max(self.reach, other.reach),
             np.union1d(self.classes, other.classes),
+            np.union1d(self.present, other.present),
             self.bad + other.bad,
+            self.bad_weights + other.bad_weights,
         )
 
 
 def summarise(block: Block, labelled: bool) -> Summary:
     """Return the summary of some rows."""
     X, y, weights = block.X, block.y, block.weights
+    if not labelled and y.dtype.kind not in "fiub":
+        raise ValueError(
+            f"y must be numeric for regression; got {y[0]!r}. Use MKLClassifier for classes, or "
+            "convert y with astype(float)."
+        )
+    good = np.isfinite(weights) & (weights >= 0)
+    bad_weights = int(np.count_nonzero(~good))
     bad = int(np.count_nonzero(~np.isfinite(X)))
+    bad += int(np.count_nonzero(pd.isna(y)))
+    if not labelled:
+        bad += int(np.count_nonzero(np.isinf(y)))
+    every, used = y[:0], y[:0]
+    if labelled and not bad:
+        every, used = y, y[weights > 0]
     weight = float(weights.sum())
-    if not weight > 0:
-        nothing = np.zeros(X.shape[1])
-        return Summary([len(X)], nothing, nothing, 0.0, 0.0, 0.0, np.unique(y[:0]), bad)
-    mean = weights @ X / weight
-    mean = mean + weights @ (X - mean) / weight
-    squares = weights @ (X - mean) ** 2
-    used = y[weights > 0]
-    if labelled:
-        return Summary([len(X)], mean, squares, weight, 0.0, 1.0, np.unique(used), bad)
-    bad += int(np.count_nonzero(~np.isfinite(y)))
-    centre = float(weights @ y / weight)
-    centre += float(weights @ (y - centre) / weight)
-    reach = float(np.abs(used).max(initial=0.0))
-    return Summary([len(X)], mean, squares, weight, centre, reach, np.empty(0), bad)
+    if bad or bad_weights or not weight > 0:
+        nothing, weight = np.zeros(X.shape[1]), 0.0
+        mean, squares, centre, reach = nothing, nothing, 0.0, 0.0
+    else:
+        mean = weights @ X / weight
+        mean = mean + weights @ (X - mean) / weight
+        squares = weights @ (X - mean) ** 2
+        centre, reach = 0.0, 1.0
+        if not labelled:
+            centre = float(weights @ y / weight)
+            centre += float(weights @ (y - centre) / weight)
+            reach = float(np.abs(y[weights > 0]).max(initial=0.0))
+    return Summary(
+        [len(X)],
+        mean,
+        squares,
+        weight,
+        centre,
+        reach,
+        np.unique(every),
+        np.unique(used),
+        bad,
+        bad_weights,
+    )
 
 
 @dataclass(frozen=True)
@@ -383,7 +413,10 @@ class _memory_errors:  # noqa: N801 a context manager, used like a function
 def parts_of(X: Any, y: Any, sample_weight: Any) -> Parts:
     """Return Dask rows as parts; y and weights may also be ordinary arrays."""
     dask = _dask()
-    if all(hasattr(one, "map_partitions") for one in (X, y)) and hasattr(X, "assign"):
+    if hasattr(y, "columns") and y.ndim == 2 and len(y.columns) == 1:
+        y = y[y.columns[0]]
+    lazy = [X, y] if sample_weight is None else [X, y, sample_weight]
+    if hasattr(X, "assign") and all(hasattr(one, "map_partitions") for one in lazy):
         return _frame_parts(X, y, sample_weight)
     blocks = _delayed(X)
     columns = [
@@ -421,8 +454,6 @@ def _delayed(values: Any) -> list[Any]:
 
 def _aligned(values: Any, name: str, X: Any, count: int) -> list[Any]:
     if is_partitioned(values):
-        if getattr(values, "ndim", 1) == 2 and not hasattr(values, "npartitions"):
-            values = values[:, 0]
         found = _delayed(values)
         if len(found) != count:
             raise ValueError(
@@ -441,15 +472,22 @@ def _aligned(values: Any, name: str, X: Any, count: int) -> list[Any]:
 
 
 def _block(X: Any, y: Any, weights: Any) -> Block:
-    rows = np.asarray(X, dtype=float)
+    rows = _numbers(X)
     labels = np.asarray(y)
-    labels = labels.reshape(len(rows)) if labels.size == len(rows) else labels
-    if labels.dtype.kind in "iub":
-        labels = labels if labels.dtype.kind == "b" else labels.astype(np.int64)
-    own = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=float)
-    if len(labels) != len(rows) or len(own) != len(rows):
-        raise ValueError(
-            f"X, y and sample_weight must have the same rows in each partition; got {len(rows)}, "
-            f"{len(labels)} and {len(own)}."
-        )
-    return Block(rows, labels, own)
+    if labels.dtype.kind in "iu":
+        labels = labels.astype(np.int64)
+    own = np.ones(len(rows)) if weights is None else _numbers(weights)
+    for name, values in (("y", labels), ("sample_weight", own)):
+        if values.size != len(rows):
+            raise ValueError(
+                f"{name} must have one value for each row of X; got shape {values.shape} for "
+                f"{len(rows)} rows of a partition."
+            )
+    return Block(rows, labels.reshape(len(rows)), own.reshape(len(rows)))
+
+
+def _numbers(values: Any) -> Array:
+    """Return values as floats, NaN where they are missing."""
+    if hasattr(values, "to_numpy"):
+        return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))
+    return np.asarray(values, dtype=float)

@@ -18,12 +18,15 @@ from ..estimators.partitioned import fit_blocks
 from ..partitions import Block
 from ..words import count as in_words
 from .columns import Encoder, TableError
-from .fitting import Settings, Split, finished, new_estimator, split_table
+from .fitting import Settings, Split, finished, new_estimator, refuse_missing, split_table
 from .model import TableModel
 from .written import target_values
 
 SAMPLE = 100_000
 """About so many rows are looked at to find the kinds of columns, and to score on."""
+
+FEWEST = 20
+"""Of at least so many row groups, if there are as many: files are often sorted."""
 
 COPIES = 8
 """A row group takes so many times its bytes while it is read, encoded and multiplied."""
@@ -77,9 +80,11 @@ class Groups:
 
     def sample(self) -> tuple[pd.DataFrame, Array]:
         """Return some row groups from all over the file, and which of their rows are held out."""
-        typical = max(1, sum(self.rows) // len(self.rows))
-        wanted = min(len(self.rows), max(1, -(-SAMPLE // typical)))
-        chosen = np.unique(np.linspace(0, len(self.rows) - 1, wanted).round().astype(int)).tolist()
+        filled = [number for number, rows in enumerate(self.rows) if rows]
+        typical = max(1, sum(self.rows) // len(filled))
+        wanted = min(len(filled), max(FEWEST, -(-SAMPLE // typical)))
+        places = np.unique(np.linspace(0, len(filled) - 1, wanted).round().astype(int))
+        chosen = [filled[place] for place in places.tolist()]
         share = min(1.0, SAMPLE / sum(self.rows[number] for number in chosen))
         frames, held = [], []
         for number in chosen:
@@ -107,6 +112,8 @@ def open_groups(path: Path, settings: Settings, memory: int) -> tuple[Groups, in
         ) from None
     if not path.exists():
         raise TableError(f"{path} does not exist. Check the name and the folder.")
+    if path.is_dir():
+        raise TableError(f"{path} is a folder. Give a file.")
     try:
         with parquet.ParquetFile(path) as file:
             facts = file.metadata
@@ -115,15 +122,27 @@ def open_groups(path: Path, settings: Settings, memory: int) -> tuple[Groups, in
     except Exception as error:  # pyarrow has many of its own
         raise TableError(
             f"--chunked needs a Parquet file; {path.name} cannot be read as one: "
-            f"{str(error).splitlines()[0]}. Write the table as Parquet, or leave --chunked out."
+            f"{str(error).splitlines()[0].rstrip('.')}. Write the table as Parquet, or leave "
+            "--chunked out."
         ) from None
     numbers = [i for i, count in enumerate(rows) if count]
     if not numbers:
         raise TableError(f"{path} has no rows. Export it again.")
+    repeated = sorted({name for name in columns if columns.count(name) > 1})
+    if repeated:
+        raise TableError(
+            f"{path.name} has column names more than once: {', '.join(map(repr, repeated))}. Give "
+            "each column a name of its own."
+        )
     needed = COPIES * 8 * max(rows) * len(columns)
     free = memory - BASE_BYTES
+    if free <= 0:
+        raise TableError(
+            f"--memory must be more than {BASE_BYTES // 2**20} MB, which Python and its libraries "
+            f"take; got {memory / 2**20:,.0f} MB. Use --memory 2GB."
+        )
     if needed > free:
-        fits = max(1, free // (COPIES * 8 * len(columns))) if free > 0 else 1
+        fits = max(1, free // (COPIES * 8 * len(columns)))
         raise TableError(
             f"{path.name} has row groups of {max(rows):,} rows, which take some "
             f"{needed / 2**20:,.0f} MB to work on, more than --memory allows. Write it with "
@@ -173,7 +192,7 @@ def fit_chunked(
         say(sum(groups.rows), sample, split)
     classes = split.task == "classification"
     blocks = [
-        delayed(_block)(groups, number, split.encoder, settings.target, split.task)
+        delayed(_block)(groups, number, split.encoder, settings, split.task)
         for number, count in enumerate(groups.rows)
         if count
     ]
@@ -191,11 +210,23 @@ def fit_chunked(
     return finished(split, settings, estimator, caught, seconds, rows, [note]), split
 
 
-def _block(groups: Groups, number: int, encoder: Encoder, target: str, task: str) -> Block:
+def _block(groups: Groups, number: int, encoder: Encoder, settings: Settings, task: str) -> Block:
     """Return the rows of a group to train on."""
+    target = settings.target
     frame = groups.read(number).rename(columns=str)
     used = ~groups.held_out(number) & frame[target].notna().to_numpy()
     frame = frame[used]
+    if settings.missing == "refuse":
+        refuse_missing(frame[encoder.names])
     rows = np.ascontiguousarray(encoder.encode(frame).to_numpy(dtype=float))
-    y = target_values(frame[target], task)
+    try:
+        y = target_values(frame[target], task)
+        bad = task == "regression" and not np.all(np.isfinite(y))
+    except (TypeError, ValueError):
+        bad = True
+    if bad:
+        raise TableError(
+            f"target {target!r} has values that are no numbers in row group {number + 1}. Correct "
+            "the file, or use --task classification."
+        )
     return Block(rows, y, np.ones(len(rows)))

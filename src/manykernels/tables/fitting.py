@@ -19,7 +19,8 @@ from sklearn.preprocessing import StandardScaler
 
 from ..arrays import Array
 from ..estimators import MKLClassifierCV, MKLRegressorCV
-from ..estimators.base import BaseMKL, InterruptedWarning
+from ..estimators.base import BaseMKL
+from ..estimators.interrupted import InterruptedWarning
 from ..words import plural
 from .columns import Encoder, TableError, missing_column
 from .inference import learn_columns
@@ -148,7 +149,7 @@ def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = No
     task, y = _target(frame[settings.target], settings, notes)
     X = frame.drop(columns=settings.target)
     if settings.missing == "refuse":
-        _refuse_missing(X)
+        refuse_missing(X)
     if held is None:
         train, test, y_train, y_test = _parts(X, y, task, settings, notes)
     else:
@@ -209,7 +210,8 @@ def _as_written(column: pd.Series, task: str, name: str) -> pd.Series:
     return column
 
 
-def _refuse_missing(X: pd.DataFrame) -> None:
+def refuse_missing(X: pd.DataFrame) -> None:
+    """Raise if a table has missing values."""
     counts = X.isna().sum()
     gaps = [f"{name!r} ({count})" for name, count in counts[counts > 0].items()]
     if gaps:
