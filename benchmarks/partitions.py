@@ -4,8 +4,8 @@
 thread of BLAS. *Streaming*: the command `manykernels fit FILE --chunked --memory 2GB --kernels
 linear`, from start to end (a sample to find the kinds of columns, the strength by cross-validation,
 a score on held-out rows: seven passes), with row groups of 250,000 rows; memory is the peak of the
-whole process. *Workers*: `MKLRegressor(degree=2).fit` on a Dask dataframe of 3,000,000 rows of the same
-file on a `LocalCluster` with one thread a worker, the better of two runs.
+whole process. *Workers*: `MKLRegressor(degree=2).fit` on a Dask dataframe of 3,000,000 rows of the
+same file on a `LocalCluster` with one thread a worker, the better of two runs.
 
     python dev.py bench benchmarks/partitions.py
 """
