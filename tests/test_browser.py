@@ -15,6 +15,7 @@ pytest.importorskip("selenium", reason="selenium is not installed")
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -276,7 +277,8 @@ def test_light_and_dark_follow_the_system_and_the_button(page):
     assert sum(map(int, re.findall(r"\d+", light)[:3])) > 700
     assert min(page.execute_script(CONTRASTS)) >= [READ]
     button = find(page, "#theme")
-    assert button.text == "Light"
+    # The page hears of the change in an event of its own.
+    WebDriverWait(page, 10).until(lambda _: button.text == "Light")
     button.click()
     assert background(page) == light
     assert button.text == "Dark"
