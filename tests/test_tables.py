@@ -25,6 +25,7 @@ rng = np.random.default_rng(0)
 
 
 def frame(rows=60):
+    rng = np.random.default_rng(0)  # the same whatever ran before
     area = rng.normal(70, 20, size=rows)
     colour = rng.choice(["red", "green", "blue"], size=rows)
     return pd.DataFrame(
