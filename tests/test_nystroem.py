@@ -9,9 +9,10 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, feature_maps, load
-from manykernels.feature_maps import LARGEST, SAMPLE, Nystroem, Spline, even_scale
+from manykernels.feature_maps import LARGEST, SAMPLE, Nystroem, Spline
 from manykernels.kernels import resolve
 from manykernels.plot import EffectDisplay, NetworkDisplay
+from manykernels.scales import even_scale
 
 COLUMNS = {
     "uniform": lambda rng, n: rng.uniform(size=n),

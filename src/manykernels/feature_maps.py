@@ -16,27 +16,32 @@ from typing import ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from scipy.interpolate import BSpline
+from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import rbf_kernel
 
 from .arrays import Array
+from .scales import even_scale
 
 CATEGORIES = 10
 """Columns with at most so many distinct values are categories for ``"auto"``."""
 
 LEVELS = 32
-"""Columns with at most so many distinct values may have a function for each."""
+"""Columns with at most so many distinct values have a function for each."""
 
 MOST = 20
-"""Most functions of a column with more values, for ``"auto"``."""
+"""Most functions of a column in one kernel, for ``"auto"``."""
 
 WIDEST = 256
-"""Most features of a product of such columns."""
+"""Most features of a product of such kernels."""
 
 PRICED = 1e10
 """Most multiplications of features of all products with a vector."""
 
-SKEWED = 2.0
-"""A column whose standard deviation is so many times what its quartiles suggest is heavy-tailed."""
+KNOTS = 64
+"""Knots of splines at the least."""
+
+LEVEL = 3
+"""So many functions of a spline weigh about the same."""
 
 SAMPLE = 8_000
 """Most rows that points and rank of a Gaussian kernel are chosen from."""
@@ -92,53 +97,14 @@ class Centred(ABC):
         """Return the functions' values, of shape (n, m)."""
 
 
-STEPS = np.linspace(0, 1, 65)
-
-
-def even_scale(x: Array, weights: Array) -> tuple[Array, Array]:
-    """Return points of a column and where they lie on a scale that it is spread over evenly.
-
-    The scale, from 0 to 1, is that of ranks for skewed or heavy-tailed columns, else the column's
-    own.
-    """
-    low, high = quantiles(x, weights, np.array([0.25, 0.75]))
-    spread = (high - low) / 1.349
-    centred = x - weights @ x
-    deviation = np.sqrt(weights @ centred**2)
-    lopsided = abs(weights @ centred**3) > SKEWED * deviation**3
-    points = x.min() + STEPS * (x.max() - x.min())
-    if not spread > 0 or deviation > SKEWED * spread or lopsided:
-        points = quantiles(x, weights, STEPS)
-    places, inverse = np.unique(points, return_inverse=True)
-    # Many steps at one value: it lies in their middle.
-    evenly = np.bincount(inverse, STEPS) / np.bincount(inverse)
-    return places, (evenly - evenly[0]) / ((evenly[-1] - evenly[0]) or 1.0)
-
-
-def quantiles(x: Array, weights: Array, shares: Array) -> Array:
-    """Return the middle of the values with at least given shares of the weights on either side.
-
-    Repeated rows and weighted ones give the same, and so do x and -x.
-    """
-    return (_lower(x, weights, shares) - _lower(-x, weights, 1 - shares)) / 2
-
-
-def _lower(x: Array, weights: Array, shares: Array) -> Array:
-    order = np.argsort(x, kind="stable")
-    reached = np.cumsum(weights[order])
-    # Rounding must not move a share that falls on the edge between two values.
-    places = np.searchsorted(reached, shares * reached[-1] - 1e-12)
-    return np.asarray(x[order][np.minimum(places, len(x) - 1)])
-
-
 @dataclass
 class Spline(Centred):
     r"""Smooth functions of a column, from straight to wiggly, the wigglier the dearer.
 
-    Cubic splines on evenly spread knots, turned into functions :math:`u_k` that are orthonormal
-    over the training rows and have increasing roughness :math:`\gamma_k` (Demmler and Reinsch);
-    function k has the weight :math:`(1 + \gamma_k/\gamma_5)^{-1/2}`: some five of them are nearly
-    free, and kinks are not much dearer than bends.
+    Cubic splines with knots on a scale half of values and half of ranks, turned into functions
+    :math:`u_0, u_1, \dots` that are orthonormal over the training rows, in the order of their
+    roughness (Demmler and Reinsch). Function k has the weight :math:`(3 + k)^{-2}`: the first ones
+    are nearly free, and kinks are not much dearer than bends.
 
     Parameters
     ----------
@@ -162,15 +128,16 @@ class Spline(Centred):
 
     def _learn(self, x: Array, weights: Array) -> None:
         self.places, self.evenly = even_scale(x, weights)
-        inner = np.linspace(0, 1, self.rank)
+        inner = np.linspace(0, 1, max(KNOTS, self.rank))
         step = inner[1]
         self.knots = np.concatenate([step * np.arange(-3, 0), inner, 1 + step * np.arange(1, 4)])
         self.axes = np.empty((len(self.knots) - 4, 0))
         if len(self.places) < 2:
             return
         basis = self._basis(x)
-        centred = np.sqrt(weights)[:, None] * (basis - weights @ basis)
-        variances, axes = np.linalg.eigh(centred.T @ centred)
+        mean = weights @ basis
+        second = (basis.T @ basis.multiply(weights[:, None])).toarray()
+        variances, axes = np.linalg.eigh(second - np.outer(mean, mean))
         known = variances > 1e-8 * variances[-1]
         seen, open_ = axes[:, known] / np.sqrt(variances[known]), axes[:, ~known]
         open_ = open_ - open_.mean(axis=0)  # without the constant, which rows leave open too
@@ -181,20 +148,17 @@ class Spline(Centred):
         rest = right[bent].T @ ((left[:, bent].T @ bends) / sizes[bent, None])
         functions = seen - open_ @ rest
         bends = np.diff(functions, 2, axis=0)
-        roughness, turn = np.linalg.eigh(bends.T @ bends)
-        gamma = np.maximum(roughness[: self.rank], 0.0)
-        level = gamma[min(4, len(gamma) - 1)] or 1.0
-        axes = (functions @ turn)[:, : self.rank] / (1 + gamma / level) ** 0.25
+        _, turn = np.linalg.eigh(bends.T @ bends)
+        axes = (functions @ turn)[:, : self.rank]
+        axes = axes / (LEVEL + np.arange(axes.shape[1]))
         self.axes = axes if self.band is None else axes[:, slice(*self.band)]
 
-    def _basis(self, x: Array) -> Array:
-        if len(self.places) < 2:
-            return np.zeros((len(x), len(self.knots) - 4))
+    def _basis(self, x: Array) -> csr_array:
         inside = np.interp(x, self.places, self.evenly)
-        return np.asarray(BSpline.design_matrix(inside, self.knots, 3).toarray())
+        return BSpline.design_matrix(inside, self.knots, 3)
 
     def _raw(self, x: Array) -> Array:
-        return self._basis(x) @ self.axes
+        return np.asarray(self._basis(x) @ self.axes)
 
 
 @dataclass
@@ -386,34 +350,35 @@ def _check_rank(rank: object, least: int, other: str = "") -> None:
         raise ValueError(f"rank must be an integer >= {least}{other}; got {rank!r}. Use rank=10.")
 
 
-def choose_maps(x: Array, functions: int) -> list[FeatureMap]:
+def choose_maps(x: Array, widest: int, functions: int) -> list[FeatureMap]:
     """Return the maps that a column's values ask for, of so many functions if it is numeric.
 
-    Few distinct values are categories. Other columns have smooth functions and, as a kernel of
-    its own, fine ones: where a term needs only the smooth ones it does not pay for the others.
-    What functions are left of a column with some thirty values is a third kernel.
+    Few distinct values are categories. Other columns have smooth functions and, as kernels of
+    their own, fine and finest ones, none of more than ``widest``: where a term needs only the
+    smooth ones it does not pay for the others. What functions are left of a column with some
+    thirty values go to the last kernel.
     """
     values = len(np.unique(x))
     if values <= CATEGORIES:
         return [Categorical()]
-    functions = min(functions, values - 1)
-    smooth = 4 if functions >= 10 else 2
-    edges = [0, smooth, functions] if functions > smooth else [0, functions]
-    if functions > smooth and functions < values - 1 <= LEVELS:
-        edges.append(values - 1)
-    rank = max(2, edges[-1])
-    return [Spline(rank, band) for band in pairwise(edges)]
+    smooth = 4 if widest >= 10 else 2
+    few = values - 1 <= LEVELS and functions > smooth
+    last = values - 1 if few else min(functions, values - 1)
+    edges = sorted({0, last, *(edge for edge in (smooth, widest) if edge < last)})
+    return [Spline(max(2, last), band) for band in pairwise(edges)]
 
 
-def affordable_functions(degree: int, columns: int, rows: int) -> int:
-    """Return how many functions of each column leave products of a degree affordable.
+def affordable_functions(degree: int, columns: int, rows: int) -> tuple[int, int]:
+    """Return how many functions of a column a kernel may have, and all of its kernels together.
 
-    A product has at most 256 features, and all of them together so many that their inner
-    products with a vector take less than a second.
+    A product of kernels has at most 256 features, and all products together so many that their
+    inner products with a vector take about a second.
     """
     degree = max(1, min(degree, columns))
     terms = max(1, comb(columns, degree)) * max(1, rows)
-    return int(min(MOST, WIDEST ** (1 / degree) + 1e-9, max(1.0, (PRICED / terms) ** (1 / degree))))
+    widest = min(MOST, WIDEST ** (1 / degree) + 1e-9)
+    functions = min(2 * widest, max(1.0, (PRICED / terms) ** (1 / degree)))
+    return int(min(widest, functions)), int(functions)
 
 
 BY_NAME = {kind.name: kind for kind in (Spline, Polynomial, Nystroem, Categorical)}

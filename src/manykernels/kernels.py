@@ -176,14 +176,14 @@ class MapKernels:
     ) -> FeatureBlocks:
         """Fit the maps; return the features of the training rows."""
         self.fitted = []
-        functions = affordable_functions(self.degree, len(self.maps), self.rows or len(X))
+        afford = affordable_functions(self.degree, len(self.maps), self.rows or len(X))
         for label, kind, columns in zip(self.labels, self.maps, self.columns, strict=True):
             if isinstance(kind, str) and kind == "linear":
                 self.fitted.append((label, None, columns))
                 continue
             x = _seen(X, columns)
             if isinstance(kind, str):
-                chosen = choose_maps(x, functions) if kind == "auto" else [MAPS[kind]()]
+                chosen = choose_maps(x, *afford) if kind == "auto" else [MAPS[kind]()]
             else:
                 chosen = [deepcopy(kind)]
             self.fitted += [(label, fresh.fit(x, weights), columns) for fresh in chosen]
