@@ -167,7 +167,7 @@ CASES = [
     {"degree": 2, "p": 2},
     {"degree": 3, "solver": "mirror-descent", "max_iter": 10},
     {"degree": 3, "solver": "greedy"},
-    {"degree": 2, "kernels": "auto", "p": 1},
+    {"degree": 2, "kernels": "auto", "p": 1, "alpha": 1e-2},
     {"degree": 2, "kernels": "spline", "p": 1.5},
 ]
 
@@ -182,9 +182,9 @@ def test_regression_is_the_same(place, options, rng):
     found = there.predict(beside(new, place))
     assert type(found) is type(place)
     assert found.device == place.device
-    np.testing.assert_allclose(to_host(found), here.predict(new), atol=1e-7)
+    np.testing.assert_allclose(to_host(found), here.predict(new), atol=1e-6)
     # The model itself is on the host: NumPy rows give NumPy predictions.
-    np.testing.assert_allclose(there.predict(new), here.predict(new), atol=1e-7)
+    np.testing.assert_allclose(there.predict(new), here.predict(new), atol=1e-6)
     assert there.terms_ == here.terms_
     np.testing.assert_allclose(there.gap_, here.gap_, rtol=1e-3, atol=1e-8)
 

@@ -213,6 +213,18 @@ def test_splines_are_fine_where_rows_are(rng):
     assert np.var(np.sin(6 * new) - prediction) < 0.02 * np.var(np.sin(6 * new))
 
 
+@EACH_COLUMN
+@pytest.mark.parametrize("rank", [5, 10, 20, 32, 100])
+def test_splines_do_not_swing_between_rows(rank, column, rng):
+    x = COLUMNS[column](rng)
+    fitted = Spline(rank).fit(x)
+    width = np.ptp(x)
+    features = fitted.features(x)
+    between = fitted.features(np.linspace(x.min() - width, x.max() + width, 1000))
+    assert np.all(between <= features.max(axis=0) + 1e-12)
+    assert np.all(between >= features.min(axis=0) - 1e-12)
+
+
 def test_many_rows_do_not_make_large_splines(rng):
     x = rng.normal(size=5_000)
     assert sum(np.size(one) for one in vars(Spline(5).fit(x)).values()) < 1_000

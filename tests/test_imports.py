@@ -15,6 +15,7 @@ ORDER = [
     "losses",
     "potentials",
     "bases",
+    "scales",
     "feature_maps",
     "kernels",
     "families",

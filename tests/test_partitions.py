@@ -85,7 +85,8 @@ REGRESSION = [
     {"degree": 2, "p": 1, "loss": "huber"},
     {"degree": 2, "standardize": "scale", "rho": [1.0, 1.0, 3.0]},
     {"degree": 2, "standardize": False, "index_set": "interactions", "p": 1},
-    {"degree": 2, "kernels": "auto", "p": 1},
+    {"degree": 1, "kernels": "auto", "p": 1},
+    {"degree": 2, "kernels": "auto", "p": 1},  # too many features to hold all their products
     {"degree": 2, "kernels": [("spline", [0]), ("linear", [1, 2])], "p": 1},
     {"degree": 3, "solver": "greedy"},
 ]
@@ -104,7 +105,8 @@ def test_regression_is_that_in_memory(options, rng):
     found = model.explain(None).set_index("term")["share"]
     np.testing.assert_allclose(found, shares.loc[found.index], atol=1e-5)
     if options.get("solver") != "greedy":
-        assert model.gap_ <= (1e-6 if "loss" in options else 1e-9)
+        grown = options["degree"] == 2 and options.get("kernels") == "auto"
+        assert model.gap_ <= (1e-6 if "loss" in options or grown else 1e-9)
         assert model.gap_kind_ == "exact"
 
 

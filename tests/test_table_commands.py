@@ -53,7 +53,7 @@ def test_what_fit_says(folder):
         "this model",
         "linear model",
         "mean",
-        "No better combination of the 13 kernels can lower the objective by more than",
+        "No better combination of the 17 kernels can lower the objective by more than",
         "area is missing",
         "terms, by their share of the variance of predictions",
         "flats.mk",
@@ -69,7 +69,7 @@ def test_fit_for_programs(folder):
     )
     facts = json.loads(done.stdout)
     assert facts["target"] == "rent"
-    assert facts["n_kernels"] == 13
+    assert facts["n_kernels"] == 17
     assert facts["scores"]["this model"] > 0.8
     assert facts["terms"][0]["share"] >= facts["terms"][1]["share"]
     assert facts["gap"] < 0.01

@@ -16,6 +16,7 @@ from typing import ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from scipy.interpolate import BSpline
+from scipy.linalg import eigh
 from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -104,7 +105,8 @@ class Spline(Centred):
     Cubic splines with knots on a scale half of values and half of ranks, turned into functions
     :math:`u_0, u_1, \dots` that are orthonormal over the training rows, in the order of their
     roughness (Demmler and Reinsch). Function k has the weight :math:`(3 + k)^{-2}`: the first ones
-    are nearly free, and kinks are not much dearer than bends.
+    are nearly free, and kinks are not much dearer than bends. Between and beyond the training rows
+    no function leaves the range of its values there.
 
     Parameters
     ----------
@@ -128,37 +130,36 @@ class Spline(Centred):
 
     def _learn(self, x: Array, weights: Array) -> None:
         self.places, self.evenly = even_scale(x, weights)
-        inner = np.linspace(0, 1, max(KNOTS, self.rank))
-        step = inner[1]
-        self.knots = np.concatenate([step * np.arange(-3, 0), inner, 1 + step * np.arange(1, 4)])
-        self.axes = np.empty((len(self.knots) - 4, 0))
+        count = max(KNOTS, self.rank)
+        self.knots = np.arange(-3, count + 3) / (count - 1)
+        self.axes = np.empty((count + 2, 0))
+        self.lowest = self.highest = np.empty(0)
         if len(self.places) < 2:
             return
         basis = self._basis(x)
         mean = weights @ basis
-        second = (basis.T @ basis.multiply(weights[:, None])).toarray()
-        variances, axes = np.linalg.eigh(second - np.outer(mean, mean))
-        known = variances > 1e-8 * variances[-1]
-        seen, open_ = axes[:, known] / np.sqrt(variances[known]), axes[:, ~known]
-        open_ = open_ - open_.mean(axis=0)  # without the constant, which rows leave open too
-        # Where the rows leave a function open it is the smoothest.
-        bends = np.diff(seen, 2, axis=0)
-        left, sizes, right = np.linalg.svd(np.diff(open_, 2, axis=0), full_matrices=False)
-        bent = sizes > 1e-8
-        rest = right[bent].T @ ((left[:, bent].T @ bends) / sizes[bent, None])
-        functions = seen - open_ @ rest
-        bends = np.diff(functions, 2, axis=0)
-        _, turn = np.linalg.eigh(bends.T @ bends)
-        axes = (functions @ turn)[:, : self.rank]
-        axes = axes / (LEVEL + np.arange(axes.shape[1]))
+        spread = (basis.T @ basis.multiply(weights[:, None])).toarray() - np.outer(mean, mean)
+        bends = np.diff(np.eye(count + 2), 2, axis=0)
+        # The functions that vary most over the rows for how they bend, the constant excepted.
+        # Some variance among the bends tells straight lines, which have none, from each other;
+        # it is as large as that of four half waves.
+        level = count * (4 * np.pi / (count - 1)) ** 4
+        bent = bends.T @ bends + level * spread + 1 / count + 1e-10 * np.eye(count + 2)
+        shares, axes = eigh(spread, bent)
+        shares, axes = shares[::-1], axes[:, ::-1]
+        axes = axes[:, shares > 1e-9 * shares[0]][:, : self.rank]
+        number = np.arange(axes.shape[1])
+        axes = axes / np.sqrt(shares[number]) / (LEVEL + number)
         self.axes = axes if self.band is None else axes[:, slice(*self.band)]
+        values = (basis @ self.axes)[weights > 0]
+        self.lowest, self.highest = values.min(axis=0), values.max(axis=0)
 
     def _basis(self, x: Array) -> csr_array:
         inside = np.interp(x, self.places, self.evenly)
         return BSpline.design_matrix(inside, self.knots, 3)
 
     def _raw(self, x: Array) -> Array:
-        return np.asarray(self._basis(x) @ self.axes)
+        return np.clip(self._basis(x) @ self.axes, self.lowest, self.highest)
 
 
 @dataclass
