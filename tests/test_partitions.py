@@ -157,7 +157,7 @@ def test_large_families_grow_a_working_set(loss, rng, monkeypatch):
 def test_gradients_of_all_kernels_from_tables(kernels, strict, rng):
     from manykernels.families import Interactions, Monomials, ProductFamily
     from manykernels.kernels import resolve
-    from manykernels.partitions.engine import Gradients
+    from manykernels.partitions.growing import Gradients
     from manykernels.partitions.rows import Design, inner_tables
 
     X = rng.normal(size=(30, 3))
