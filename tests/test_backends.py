@@ -11,7 +11,7 @@ from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV
 from manykernels.backend import Factor, add_to_diagonal, beside, largest, segment_sums, to_host
 from manykernels.bases import FeatureBlocks, GramStack
 from manykernels.families import Interactions, Monomials, ProductFamily, Tuples
-from manykernels.families import pricing as module
+from manykernels.families import product_pricing as module
 from manykernels.families.pricing import pricer
 
 strict = pytest.importorskip("array_api_strict")

@@ -3,7 +3,7 @@ import pytest
 
 from checks import base_grams, make_bases, product_gram
 from manykernels.families import Interactions, ListFamily, Monomials, ProductFamily, Tuples
-from manykernels.families import pricing as module
+from manykernels.families import product_pricing as module
 from manykernels.families.pricing import pricer
 
 REPRESENTATIONS = ["columns", "blocks", "sparse", "grams"]
