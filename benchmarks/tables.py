@@ -13,8 +13,8 @@ How ours makes its base kernels (functions of a column, kernels a column, weight
 p = 1 were chosen while looking at scores on one or two splits of seven of these tables, later the
 scale of columns and the finest functions on splits of concrete, california, bike, grid and kin40k
 with other seeds than those below, and the rule to take the lowest degree that is not clearly worse
-after seeing the scores of concrete; seeds and strengths were not. The comparison flatters ours by as
-much.
+after seeing the scores of concrete; seeds and strengths were not. The comparison flatters ours by
+as much.
 
     MANYKERNELS_DATA=... python dev.py bench benchmarks/tables.py
 """
