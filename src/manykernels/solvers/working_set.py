@@ -222,9 +222,9 @@ class Inside:
 
     def affordable(self, fresh: list[Index]) -> list[Index]:
         """Return the first of some kernels: as many features as there are, or some, but one."""
-        if self.groups is None or not self.blocks:
+        if not self.blocks:
             return fresh
-        room = max(ENTERING, self.groups.columns.width)
+        room = max(ENTERING, sum(self.family.widths(self.indices)))
         fits = np.cumsum(self.family.widths(fresh)) <= room
         return fresh[: max(1, int(np.count_nonzero(fits)))]
 
