@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array
-from ..backend import beside, namespace, take, times, to_host
+from ..backend import beside, namespace, on_host, take, times, to_host
 from .systems import Ridge, factorise
 
 BLOCK_ENTRIES = 2**19
@@ -40,17 +40,19 @@ class TallColumns:
         self.rows, self.width, self.most = rows, width, most
         self.small = 8 * rows * width <= most
         self.make = make
+        self.height = max(LEAST_ROWS, BLOCK_ENTRIES // max(1, width))
         if self.small:
             whole = make(slice(0, rows))
             self.make = lambda part: whole[part, :]
+            if not on_host(whole):
+                self.height = max(1, rows)  # there few large products are faster
         self._curvature: Array | None = None
         self._centre, self._products = np.empty(0), np.empty((0, 0))
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield the rows of each block and its columns."""
-        height = self.rows if self.small else max(LEAST_ROWS, BLOCK_ENTRIES // max(1, self.width))
-        for start in range(0, self.rows, max(1, height)):
-            rows = slice(start, min(start + height, self.rows))
+        for start in range(0, self.rows, self.height):
+            rows = slice(start, min(start + self.height, self.rows))
             yield rows, self.make(rows)
 
     def dot(self, weights: Array) -> Array:

@@ -174,7 +174,12 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         return scaler.fit(X, sample_weight=weights * len(weights))
 
     def _scaled(self, X: Array) -> Array:
-        return X if self._scaler is None else self._scaler.transform(X)
+        if self._scaler is None:
+            return X
+        if sparse.issparse(X):
+            return self._scaler.transform(X)
+        # One copy, column by column as features are held.
+        return self._scaler.transform(np.array(X, order="F"), copy=False)
 
     def _decision(self, X: Any) -> Array:
         """Return decision values of shape (n_new, c)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -223,9 +223,12 @@ def tall_columns(family: KernelFamily, indices: Sequence[Index]) -> tuple[TallCo
     bases = family.bases
     assert isinstance(bases, FeatureBlocks)
     owners = family.owners(indices)
-
-    def make(rows: slice) -> Array:
-        return family.on(bases.take(rows)).features(indices)[0]
-
     most = TALL_BYTES if bases.single else BLOCK_BYTES
-    return TallColumns(make, family.rows, len(owners), most), owners
+    return TallColumns(maker(family, indices), family.rows, len(owners), most), owners
+
+
+def maker(family: KernelFamily, indices: Sequence[Index]) -> Callable[[slice], Array]:
+    """Return what makes the features of kernels on some rows."""
+    bases = family.bases
+    assert isinstance(bases, FeatureBlocks)
+    return lambda rows: family.on(bases.take(rows)).features(indices)[0]

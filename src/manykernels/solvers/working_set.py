@@ -20,7 +20,7 @@ from ..losses import SmoothLoss
 from ..objective import Problem
 from .full_pass import best_weights
 from .interior import KernelList, solve_interior
-from .iterate import system_of, tall_columns
+from .iterate import maker, system_of, tall_columns
 from .majorise import descend
 from .restricted import Groups, as_solution, no_groups, restricted_gap, solve_restricted
 from .result import Result
@@ -277,8 +277,8 @@ class Inside:
         self.groups = self.groups.keep(live)
         self.indices = [self.indices[i] for i in np.flatnonzero(live).tolist()]
         # Columns that came and went must not be made again and again.
-        fresh, _ = tall_columns(self.family, self.indices)
-        self.groups = replace(self.groups, columns=self.groups.columns.remade(fresh.make))
+        columns = self.groups.columns.remade(maker(self.family, self.indices))
+        self.groups = replace(self.groups, columns=columns)
         self.theta, self.solution = as_solution(self.problem, self.groups, slopes)
         if not smooth:
             gap = self._settle_kinks(restricted_gap(self.problem, self.groups, slopes))
