@@ -90,7 +90,7 @@ class FeatureBlocks:
         if sparse.issparse(self.features):
             return float(abs(self.features).max())
         xp = namespace(self.features)
-        return float(xp.max(xp.abs(self.features)))
+        return max(float(xp.max(self.features)), -float(xp.min(self.features)))
 
     @property
     def pairs_are_cheap(self) -> bool:
@@ -140,13 +140,19 @@ class FeatureBlocks:
             start += len(which)
         return take(out, np.argsort(order), axis=0).T
 
-    def table_products(self, tables: Sequence[Array]) -> Array:
-        """Return the products of single columns given by tables of indices, side by side."""
-        ends = np.cumsum([len(table) for table in tables])
-        out = filled(1.0, (int(ends[-1]), self.rows), self.features)
-        for table, stop in zip(tables, ends.tolist(), strict=True):
-            if table.shape[1] and len(table):
-                self._multiply(table, out[stop - len(table) : stop, :])
+    def all_products(self, tables: Sequence[Array]) -> Array:
+        """Return all products of single columns of degree 0, 1, ... side by side.
+
+        The tables list their indices in lexicographic order. Those that begin with column j are
+        column j times the last products of one degree less, as many as there are.
+        """
+        ends = np.cumsum([len(table) for table in tables]).tolist()
+        out = filled(1.0, (ends[-1], self.rows), self.features)
+        for table, stop in zip(tables[1:], ends[1:], strict=True):
+            first = stop - len(table)
+            groups = np.concatenate([[0], np.cumsum(np.bincount(table[:, 0]))]) + first
+            for j, (begin, end) in enumerate(pairwise(groups.tolist())):
+                out[begin:end, :] = out[first - (end - begin) : first, :] * self.block(j)[:, 0]
         return out.T
 
     def _multiply(self, table: Array, out: Array) -> None:

@@ -146,7 +146,7 @@ class ProductFamily(KernelFamily):
         assert isinstance(self.bases, FeatureBlocks)
         if not self.bases.single:
             return super().all_features()
-        columns = self.bases.table_products(self.tables)
+        columns = self.bases.all_products(self.tables)
         weight = self.index_set.weight
         roots = [
             np.sqrt(np.broadcast_to(weight(repeats), len(table)) / rho**2)
