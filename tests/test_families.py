@@ -118,6 +118,19 @@ def test_kernels_of_indices(representation, kind, rng):
         assert family.gram(indices, theta, other).shape == (12, 0)
 
 
+@pytest.mark.parametrize("representation", ["columns", "sparse", "blocks"])
+@pytest.mark.parametrize("kind", SETS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("r", [1, 3, 4])
+@pytest.mark.parametrize("degree", [0, 1, 4])
+def test_features_of_all_kernels(representation, kind, r, degree, rng):
+    family = family_of(representation, kind, rng, r=r, degree=degree)
+    columns, owners = family.all_features()
+    indices, grams = family.indices(), base_grams(family.bases)
+    for i, (index, weight) in enumerate(zip(indices, family.weights(indices), strict=True)):
+        own = columns[:, owners == i]
+        np.testing.assert_allclose(own @ own.T, weight * product_gram(grams, index), atol=1e-10)
+
+
 @every
 def test_closed_kernel_is_the_sum_of_all(representation, kind, rng):
     kind = Tuples(np.inf) if kind.name == "tuples" else kind
