@@ -198,6 +198,10 @@ def main(wanted):
     if "MANYKERNELS_DATA" not in os.environ:
         say("MANYKERNELS_DATA names no folder: no tables to compare on. Set it and run this again.")
         return
+    unknown = set(wanted) - set(METHODS) - set(TABLES)
+    if unknown:
+        say(f"No method or table is called {sorted(unknown)}. There are {[*METHODS, *TABLES]}.")
+        sys.exit(2)
     methods = [method for method in METHODS if method in wanted] or list(METHODS)
     tables = [name for name in TABLES if name in wanted] or TABLES
     runs = [
