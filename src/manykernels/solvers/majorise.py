@@ -22,8 +22,11 @@ MANY = 1_500
 SINGLE = 1e-4
 """Relative gap down to which single precision is enough."""
 
+FLATTEST = 0.05
+"""Least curvature of a row, as a share of the largest, where each row has its own."""
+
 DOUBLINGS = 50
-"""Most times that the curvature is doubled for one of them."""
+"""Most times that one of them is doubled."""
 
 SHARE = 0.3
 """A quadratic is solved to this share of what is wanted, or of the present gap if that is more."""
@@ -32,17 +35,15 @@ SHARE = 0.3
 def descend(problem: Problem, groups: Groups, tol: float) -> tuple[Groups, Array]:
     r"""Minimise until the duality gap over these groups is ``tol`` times the objective.
 
-    A quadratic of curvature :math:`\kappa`, at least that of the loss, lies above the risk and
-    touches it at the present predictor. All have the same matrix, made once; each is solved by
-    :class:`.blocks.Quadratic`. For the squared loss one is enough, for the logistic some five to
-    ten. Stops early where rounding allows no progress. Returns the slopes of the loss as well.
+    Quadratics that touch the risk at the present predictor are minimised one after another, each
+    by :class:`.blocks.Quadratic`. All have one matrix, made once, times a number that is doubled
+    where the risk did not fall. For the squared loss one is enough. Stops early where rounding
+    allows no progress. Returns the slopes of the loss as well.
     """
     loss, weights = problem.loss, problem.weights
     assert isinstance(loss, SmoothLoss)
     plane = Plane(problem, groups, tol)
-    curvature = 1.0
-    if not isinstance(loss, Squared):
-        curvature = float(loss.curvature(problem.y, groups.fitted).max()) or 1.0
+    factor = plane.factor
     objective = value(problem, loss, groups)
     for _ in range(STEPS):
         slopes = loss.gradient(problem.y, groups.fitted)
@@ -52,30 +53,49 @@ def descend(problem: Problem, groups: Groups, tol: float) -> tuple[Groups, Array
             break
         wanted = SHARE * max(tol * objective, 0.0 if isinstance(loss, Squared) else SHARE * gap)
         for _ in range(DOUBLINGS):
-            moved = plane.minimum(groups, slopes, pull, curvature, wanted)
+            moved = plane.minimum(groups, slopes, pull, factor, wanted)
             reached = value(problem, loss, moved)
-            if reached <= objective + wanted:
+            falls = reached < objective * (1 - ROUNDING)
+            if falls or (factor >= plane.above and reached <= objective + wanted):
                 break
-            curvature *= 2.0  # it was too small for rows that have moved
-        if reached >= objective * (1 - ROUNDING):
+            factor *= 2.0
+        if not falls:
             break
         groups, objective = moved, reached
     return groups, loss.gradient(problem.y, groups.fitted)
 
 
 class Plane:
-    """The columns of a problem with their means taken out, where there is an intercept.
+    """The quadratic's columns with their means taken out, where there is an intercept.
 
     The products of a few columns are made once, in O(n m^2), and kept for the next problem of a
-    path. Many columns are held as they are, in O(n m), in single precision unless more is asked
-    for: the slopes of the next quadratic are exact again.
+    path; there all rows have the largest curvature of the loss. Many columns are held as they are,
+    in O(n m), times the roots of the rows' own curvatures, in single precision unless more is
+    asked for: the slopes of the next quadratic are exact again.
+
+    Attributes
+    ----------
+    factor : float
+        What to multiply the quadratic by at first.
+    above : float
+        From this factor on it lies above the risk, but for rows whose curvature grows.
     """
 
     def __init__(self, problem: Problem, groups: Groups, tol: float) -> None:
         self.problem = problem
         columns, weights = groups.columns, problem.weights
-        self.root = np.sqrt(weights)[:, None]
         self.wide = columns.width > min(MANY, 2 * columns.rows)
+        self.masses = weights
+        self.factor = self.above = 1.0
+        assert isinstance(problem.loss, SmoothLoss)
+        if not isinstance(problem.loss, Squared):
+            curvatures = problem.loss.curvature(problem.y, groups.fitted).max(axis=1)
+            self.factor = self.above = float(curvatures.max()) or 1.0
+            if self.wide:
+                own = np.maximum(curvatures / self.factor, FLATTEST)
+                self.masses, self.above = weights * own, self.factor / own.min()
+        self.total = float(self.masses.sum())
+        self.root = np.sqrt(self.masses)[:, None]
         form: Products | Factor
         if self.wide:
             columns.forget()
@@ -83,7 +103,8 @@ class Plane:
             whole = np.empty((columns.rows, columns.width), dtype=kind, order="F")
             self.centre = np.zeros(columns.width)
             if problem.intercept:
-                self.centre = columns.transposed_dot(weights[:, None])[:, 0]
+                sums = columns.transposed_dot(self.masses[:, None])[:, 0]
+                self.centre = sums / self.total
             for rows, block in columns.blocks():
                 whole[rows] = self.root[rows] * (to_host(block) - self.centre)
             form = Factor(whole)
@@ -97,17 +118,18 @@ class Plane:
         self.quadratic = Quadratic(form, starts)
 
     def minimum(
-        self, groups: Groups, slopes: Array, pull: Array, curvature: float, tol: float
+        self, groups: Groups, slopes: Array, pull: Array, factor: float, tol: float
     ) -> Groups:
-        """Return the minimum of the quadratic of a curvature that touches at some coefficients."""
+        """Return the minimum of the quadratic, times a factor, that touches at some groups."""
         weights, old = self.problem.weights, groups.coefficients
-        level = (weights @ slopes) / curvature if self.problem.intercept else 0.0 * slopes[0]
+        level = 0.0 * slopes[0]
+        if self.problem.intercept:
+            level = (weights @ slopes) / (factor * self.total)
         if self.wide:
-            begin = self.quadratic.form.image(old) - self.root * slopes / curvature
+            down = weights[:, None] * slopes / (factor * self.root)
         else:
-            down = pull / curvature - np.outer(self.centre, level)
-            begin = self.quadratic.form.image(old) - down
-        strength = self.problem.strength / curvature
-        found = self.quadratic.solve(begin, strength, old, tol / curvature)
+            down = pull / factor - np.outer(self.centre, level)
+        begin = self.quadratic.form.image(old) - down
+        found = self.quadratic.solve(begin, self.problem.strength / factor, old, tol / factor)
         intercept = groups.intercept - level - self.centre @ (found - old)
         return replace(groups, coefficients=found, intercept=intercept)
