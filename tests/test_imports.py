@@ -11,6 +11,7 @@ import manykernels
 ORDER = [
     "arrays",
     "backend",
+    "memory",
     "randomness",
     "losses",
     "potentials",

@@ -10,7 +10,7 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from checks import interaction, regression
 from manykernels.baselines import MonomialLasso
-from manykernels.kernels import refuse_bytes
+from manykernels.memory import refuse_bytes
 
 quietly = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

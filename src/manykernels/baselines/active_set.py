@@ -13,7 +13,7 @@ from ..arrays import Array, Index
 from ..certificate import Certificate, from_norm
 from ..dual import Columns, DualSolution, GramSystem, System, solve
 from ..families import KernelFamily, ProductFamily, WeightedFamily
-from ..kernels import refuse_bytes
+from ..memory import refuse_bytes
 from ..objective import Problem
 from .hierarchy import Grid, ListedSums, ProductSums, ancestry
 

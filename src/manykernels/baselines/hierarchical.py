@@ -11,7 +11,7 @@ from ..bases import FeatureBlocks, GramStack
 from ..estimators.base import FamilyMachine
 from ..estimators.tasks import Classification, Regression
 from ..families import KernelFamily
-from ..kernels import refuse_bytes
+from ..memory import refuse_bytes
 from ..objective import Problem
 from ..solvers import Result
 from .active_set import ActiveSet

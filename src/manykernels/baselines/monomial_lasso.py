@@ -17,7 +17,7 @@ from ..dual import DualSolution
 from ..estimators.base import FamilyMachine
 from ..estimators.tasks import Regression
 from ..families import KernelFamily
-from ..kernels import refuse_bytes
+from ..memory import refuse_bytes
 from ..objective import Problem
 from ..solvers import HISTORY, Result
 

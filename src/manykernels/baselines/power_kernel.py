@@ -15,7 +15,7 @@ from ..dual import DualSolution
 from ..estimators.machine import KernelMachine, refuse_infinite
 from ..families import Monomials, ProductFamily
 from ..families.index_sets import multinomial
-from ..kernels import refuse_bytes
+from ..memory import refuse_bytes
 from ..objective import Problem
 from ..predictor import Predictor, make_predictor
 from ..solvers import Result

@@ -22,7 +22,7 @@ from ..dual import (
     solve,
 )
 from ..families import KernelFamily
-from ..kernels import refuse_bytes
+from ..memory import refuse_bytes
 from ..objective import Problem
 from ..potentials import power_norm
 from .iterate import system_of, tall_columns

@@ -1,0 +1,20 @@
+"""Base kernels by name or by function, and the columns each one sees."""
+
+from .argument import only_linear, resolve, uses_maps
+from .functions import Precomputed, check_gram, rbf, refuse_large
+from .sets import FunctionKernels, KernelSet, LinearKernels, MapKernels, PairwiseKernel
+
+__all__ = [
+    "FunctionKernels",
+    "KernelSet",
+    "LinearKernels",
+    "MapKernels",
+    "PairwiseKernel",
+    "Precomputed",
+    "check_gram",
+    "only_linear",
+    "rbf",
+    "refuse_large",
+    "resolve",
+    "uses_maps",
+]

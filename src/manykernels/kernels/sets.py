@@ -1,0 +1,265 @@
+"""Base kernels of four kinds, resolved against the columns of X."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from ..arrays import Array
+from ..backend import HOST, beside, filled, on_host
+from ..bases import FeatureBlocks, GramStack
+from ..feature_maps import BY_NAME as MAPS
+from ..feature_maps import FeatureMap, affordable_functions, choose_maps
+from .functions import KernelFunction, Precomputed, check_gram, rbf, refuse_large
+
+
+class KernelSet(Protocol):
+    """Base kernels that have been resolved against the columns of X."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the base kernels."""
+        ...
+
+    @property
+    def inputs(self) -> list[Array]:
+        """Columns of X that each base kernel is a function of; none for kernels of whole rows."""
+        ...
+
+    @property
+    def explicit(self) -> bool:
+        """Whether they have explicit features."""
+        ...
+
+    @property
+    def powers(self) -> bool:
+        """Whether powers of a base kernel are worth having: x^2 is no linear function of x."""
+        ...
+
+    @property
+    def by_degree(self) -> bool:
+        """Whether the kernels depend on the degree of the products to come."""
+        ...
+
+    def fit(
+        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
+    ) -> FeatureBlocks | GramStack:
+        """Remember the training rows if they are needed later; return the base kernels on them.
+
+        ``X`` is standardised, ``raw`` is not; row weights add up to one, by default equal. The
+        base kernels are put beside ``place``.
+        """
+        ...
+
+    def on(self, X: Array, raw: Array, place: Any = HOST) -> FeatureBlocks | GramStack:
+        """Return the base kernels on new rows (between new and training rows)."""
+        ...
+
+
+@dataclass
+class LinearKernels:
+    """Linear kernels of one or several columns: features, nothing to remember."""
+
+    columns: list[Array]
+    names: list[str]
+    explicit: bool = True
+    powers: bool = True
+    by_degree: bool = False
+
+    @property
+    def inputs(self) -> list[Array]:
+        """Columns that each kernel sees."""
+        return self.columns
+
+    def fit(
+        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
+    ) -> FeatureBlocks:
+        """Return the features of the training rows."""
+        return self.on(X, raw, place)
+
+    def on(self, X: Array, raw: Array, place: Any = HOST) -> FeatureBlocks:
+        """Return the features of new rows."""
+        order = np.concatenate(self.columns)
+        if not (len(order) == X.shape[1] and np.all(order == np.arange(len(order)))):
+            X = sparse.csc_array(X)[:, order] if sparse.issparse(X) else X[:, order]
+        if not on_host(place):
+            X = beside(X, place)
+        return FeatureBlocks(X, [len(columns) for columns in self.columns])
+
+
+@dataclass
+class MapKernels:
+    """Kernels by feature maps, fitted to the training rows.
+
+    A column with ``"auto"`` may have several kernels, of the same name.
+    """
+
+    maps: list[FeatureMap | str]
+    columns: list[Array]
+    labels: list[str]
+    degree: int
+    explicit: bool = True
+    powers: bool = False
+    fitted: list[tuple[str, FeatureMap | None, Array]] = field(default_factory=list)
+    rows: int | None = None  # of all rows, where the maps see only some of them
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the base kernels, those of one column alike."""
+        return [name for name, _, _ in self.fitted] or self.labels
+
+    @property
+    def inputs(self) -> list[Array]:
+        """Columns that each kernel sees."""
+        return [columns for _, _, columns in self.fitted]
+
+    @property
+    def by_degree(self) -> bool:
+        """Whether the kernels depend on the degree of the products to come."""
+        return any(isinstance(kind, str) and kind == "auto" for kind in self.maps)
+
+    def fit(
+        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
+    ) -> FeatureBlocks:
+        """Fit the maps; return the features of the training rows."""
+        self.fitted = []
+        afford = affordable_functions(self.degree, len(self.maps), self.rows or len(X))
+        for label, kind, columns in zip(self.labels, self.maps, self.columns, strict=True):
+            if isinstance(kind, str) and kind == "linear":
+                self.fitted.append((label, None, columns))
+                continue
+            x = _seen(X, columns)
+            if isinstance(kind, str):
+                chosen = choose_maps(x, *afford) if kind == "auto" else [MAPS[kind]()]
+            else:
+                chosen = [deepcopy(kind)]
+            self.fitted += [(label, fresh.fit(x, weights), columns) for fresh in chosen]
+        return self.on(X, raw, place)
+
+    def on(self, X: Array, raw: Array, place: Any = HOST) -> FeatureBlocks:
+        """Return the features of new rows."""
+        blocks = [
+            X[:, columns] if fitted is None else fitted.features(_seen(X, columns))
+            for _, fitted, columns in self.fitted
+        ]
+        # A column without any variation has no function; it keeps one, which is zero.
+        blocks = [block if block.shape[1] else np.zeros((len(X), 1)) for block in blocks]
+        whole = beside(np.hstack(blocks), place)
+        return FeatureBlocks(whole, [block.shape[1] for block in blocks])
+
+
+def _seen(X: Array, columns: Array) -> Array:
+    """Return what a feature map sees: a column, of shape (n,), or several, of shape (n, c)."""
+    return X[:, columns[0]] if len(columns) == 1 else X[:, columns]
+
+
+@dataclass
+class FunctionKernels:
+    """Kernels given by functions, evaluated against the training rows."""
+
+    functions: list[KernelFunction]
+    columns: list[Array]
+    names: list[str]
+    explicit: bool = False
+    powers: bool = False
+    by_degree: bool = False
+    training: list[Array] = field(default_factory=list)
+
+    @property
+    def inputs(self) -> list[Array]:
+        """Columns that each kernel sees; none for matrices, which are no functions of columns."""
+        return [
+            columns[:0] if isinstance(function, Precomputed) else columns
+            for function, columns in zip(self.functions, self.columns, strict=True)
+        ]
+
+    def views(self, X: Array, raw: Array) -> list[Array]:
+        """Return the columns that each kernel sees."""
+        return [
+            (raw if isinstance(function, Precomputed) else X)[:, columns]
+            for function, columns in zip(self.functions, self.columns, strict=True)
+        ]
+
+    def fit(
+        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
+    ) -> GramStack:
+        """Evaluate and check the kernels on the training rows."""
+        refuse_large(len(self.functions), len(X), place)
+        self.training = self.views(X, raw)
+        return self.between(self.training, self.training, place, check=True)
+
+    def on(self, X: Array, raw: Array, place: Any = HOST) -> GramStack:
+        """Evaluate the kernels between new and training rows."""
+        return self.between(self.views(X, raw), self.training, place)
+
+    def between(
+        self, left: list[Array], right: list[Array], place: Any = HOST, check: bool = False
+    ) -> GramStack:
+        """Evaluate the kernels between two sets of rows, on a device in single precision.
+
+        If they are one set, check that they are kernels.
+        """
+        shape = (len(left[0]), len(right[0]))
+        bits = 64 if on_host(place) else 32
+        grams = filled(0.0, (len(self.functions), *shape), place, bits)
+        for j, function in enumerate(self.functions):
+            if function is rbf and not on_host(place):
+                values = rbf(beside(left[j], place), beside(right[j], place))
+                grams[j, :, :] = beside(values, place, grams.dtype)
+                continue
+            gram = np.asarray(function(left[j], right[j]), dtype=float)
+            if gram.shape != shape:
+                raise ValueError(
+                    f"kernels[{j}] ({self.names[j]}) must return a matrix of shape {shape}; "
+                    f"got shape {gram.shape}. It is called with two arrays of rows."
+                )
+            if not np.all(np.isfinite(gram)):
+                raise ValueError(
+                    f"kernels[{j}] ({self.names[j]}) must return finite values; got NaN or "
+                    "infinity. Look at the rows or the matrix it is made from."
+                )
+            if check and function is not rbf:
+                check_gram(gram, self.names[j])
+            grams[j, :, :] = beside(gram, place, grams.dtype)
+        return GramStack(grams)
+
+
+@dataclass
+class PairwiseKernel:
+    """One base kernel whose values are X itself, as in scikit-learn's ``"precomputed"``."""
+
+    names: list[str] = field(default_factory=lambda: ["precomputed"])
+    explicit: bool = False
+    powers: bool = False
+    by_degree: bool = False
+    columns: Array | None = None
+
+    @property
+    def inputs(self) -> list[Array]:
+        """No columns: X has none but rows."""
+        return [np.empty(0, dtype=int)]
+
+    def use(self, rows: Array, shape: tuple[int, int]) -> None:
+        """Remember which rows of a square matrix are used, and so which columns."""
+        if shape[0] != shape[1]:
+            raise ValueError(
+                'X must be a square kernel matrix for kernels="precomputed"; '
+                f"got shape {shape}. "
+                "For several kernels use kernels=[Precomputed(K1), ...] and row numbers as X."
+            )
+        self.columns = rows
+
+    def fit(
+        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
+    ) -> GramStack:
+        """Check the training matrix."""
+        check_gram(raw[:, self.columns], "precomputed")
+        return self.on(X, raw, place)
+
+    def on(self, X: Array, raw: Array, place: Any = HOST) -> GramStack:
+        """Take X as the values between new and training rows."""
+        return GramStack(beside(raw[:, self.columns][None], place))
