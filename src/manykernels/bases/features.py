@@ -148,11 +148,13 @@ class FeatureBlocks:
         """
         ends = np.cumsum([len(table) for table in tables]).tolist()
         out = filled(1.0, (ends[-1], self.rows), self.features)
-        for table, stop in zip(tables[1:], ends[1:], strict=True):
+        if len(tables) > 1:
+            out[1 : ends[1], :] = self._gather(np.arange(self.count))
+        for table, stop in zip(tables[2:], ends[2:], strict=True):
             first = stop - len(table)
             groups = np.concatenate([[0], np.cumsum(np.bincount(table[:, 0]))]) + first
             for j, (begin, end) in enumerate(pairwise(groups.tolist())):
-                out[begin:end, :] = out[first - (end - begin) : first, :] * self.block(j)[:, 0]
+                out[begin:end, :] = out[first - (end - begin) : first, :] * out[1 + j, :]
         return out.T
 
     def _multiply(self, table: Array, out: Array) -> None:

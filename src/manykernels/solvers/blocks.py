@@ -30,6 +30,10 @@ class Products:
     def __init__(self, matrix: Array) -> None:
         self.matrix = matrix
 
+    def state(self, begin: Array, w: Array) -> Array:
+        """Return what is kept of w."""
+        return begin - self.image(w)
+
     def square(self, part: slice) -> Array:
         """Return the products of some columns."""
         return self.matrix[part, part]
@@ -60,6 +64,10 @@ class Factor:
     def __init__(self, columns: Array) -> None:
         self.columns = np.asfortranarray(columns)
         self.kind = self.columns.dtype
+
+    def state(self, begin: Array, w: Array) -> Array:
+        """Return what is kept of w."""
+        return (begin - self.image(w)).astype(self.kind)
 
     def square(self, part: slice) -> Array:
         """Return the products of some columns."""
@@ -108,7 +116,7 @@ class Quadratic:
         over the groups that are not zero or would not stay so.
         """
         self.begin, self.strength = begin, strength
-        w, state = w.copy(), begin - self.form.image(w)
+        w, state = w.copy(), self.form.state(begin, w)
         shifts = [strength] * len(self.slices)
         best, idle = np.inf, 0
         for _ in range(EPOCHS // MEMORY):
@@ -173,7 +181,8 @@ class Quadratic:
 
     def _spectrum(self, i: int) -> tuple[Array, Array]:
         if i not in self._spectra:
-            values, axes = np.linalg.eigh(self.form.square(self.slices[i]))
+            square = self.form.square(self.slices[i])
+            values, axes = np.linalg.eigh(square.astype(float))  # steps to the root need digits
             self._spectra[i] = np.maximum(values, 0.0), axes
         return self._spectra[i]
 

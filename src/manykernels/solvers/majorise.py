@@ -36,9 +36,9 @@ def descend(problem: Problem, groups: Groups, tol: float) -> tuple[Groups, Array
     r"""Minimise until the duality gap over these groups is ``tol`` times the objective.
 
     Quadratics that touch the risk at the present predictor are minimised one after another, each
-    by :class:`.blocks.Quadratic`. All have one matrix, made once, times a number that is doubled
-    where the risk did not fall. For the squared loss one is enough. Stops early where rounding
-    allows no progress. Returns the slopes of the loss as well.
+    by :class:`.blocks.Quadratic`. All have one matrix, times a number that is doubled where the
+    risk did not fall; after that the matrix is made anew. For the squared loss one is enough.
+    Stops early where rounding allows no progress. Returns the slopes of the loss as well.
     """
     loss, weights = problem.loss, problem.weights
     assert isinstance(loss, SmoothLoss)
@@ -62,6 +62,9 @@ def descend(problem: Problem, groups: Groups, tol: float) -> tuple[Groups, Array
         if not falls:
             break
         groups, objective = moved, reached
+        if factor > plane.factor:  # rows have moved to where the loss is more curved
+            plane = Plane(problem, groups, tol)
+            factor = plane.factor
     return groups, loss.gradient(problem.y, groups.fitted)
 
 
@@ -85,17 +88,18 @@ class Plane:
         self.problem = problem
         columns, weights = groups.columns, problem.weights
         self.wide = columns.width > min(MANY, 2 * columns.rows)
-        self.masses = weights
         self.factor = self.above = 1.0
+        own = np.ones_like(weights)
         assert isinstance(problem.loss, SmoothLoss)
         if not isinstance(problem.loss, Squared):
             curvatures = problem.loss.curvature(problem.y, groups.fitted).max(axis=1)
             self.factor = self.above = float(curvatures.max()) or 1.0
             if self.wide:
                 own = np.maximum(curvatures / self.factor, FLATTEST)
-                self.masses, self.above = weights * own, self.factor / own.min()
-        self.total = float(self.masses.sum())
-        self.root = np.sqrt(self.masses)[:, None]
+                self.above = self.factor / own.min()
+        masses = weights * own
+        self.total = float(masses.sum())
+        root, self.slope_root = np.sqrt(masses)[:, None], np.sqrt(weights / own)[:, None]
         form: Products | Factor
         if self.wide:
             columns.forget()
@@ -103,10 +107,9 @@ class Plane:
             whole = np.empty((columns.rows, columns.width), dtype=kind, order="F")
             self.centre = np.zeros(columns.width)
             if problem.intercept:
-                sums = columns.transposed_dot(self.masses[:, None])[:, 0]
-                self.centre = sums / self.total
+                self.centre = columns.transposed_dot(masses[:, None])[:, 0] / self.total
             for rows, block in columns.blocks():
-                whole[rows] = self.root[rows] * (to_host(block) - self.centre)
+                whole[rows] = root[rows] * (to_host(block) - self.centre)
             form = Factor(whole)
         else:
             self.centre, products = columns.products(weights)
@@ -126,7 +129,7 @@ class Plane:
         if self.problem.intercept:
             level = (weights @ slopes) / (factor * self.total)
         if self.wide:
-            down = weights[:, None] * slopes / (factor * self.root)
+            down = self.slope_root * slopes / factor
         else:
             down = pull / factor - np.outer(self.centre, level)
         begin = self.quadratic.form.image(old) - down
