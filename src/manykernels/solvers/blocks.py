@@ -30,10 +30,6 @@ class Products:
     def __init__(self, matrix: Array) -> None:
         self.matrix = matrix
 
-    def state(self, begin: Array, w: Array) -> Array:
-        """Return what is kept of w."""
-        return begin - self.image(w)
-
     def square(self, part: slice) -> Array:
         """Return the products of some columns."""
         return self.matrix[part, part]
@@ -58,16 +54,11 @@ class Products:
 class Factor:
     """The quadratic given by its columns, of shape (n, m): O(n) a coefficient.
 
-    What is kept of a point w is u - Fw, where b = F'u, in the precision of the columns.
+    What is kept of a point w is u - Fw, where b = F'u.
     """
 
     def __init__(self, columns: Array) -> None:
         self.columns = np.asfortranarray(columns)
-        self.kind = self.columns.dtype
-
-    def state(self, begin: Array, w: Array) -> Array:
-        """Return what is kept of w."""
-        return (begin - self.image(w)).astype(self.kind)
 
     def square(self, part: slice) -> Array:
         """Return the products of some columns."""
@@ -75,7 +66,7 @@ class Factor:
 
     def image(self, w: Array) -> Array:
         """Return Fw."""
-        return self.columns @ w.astype(self.kind)
+        return self.columns @ w
 
     def pull(self, state: Array, part: slice) -> Array:
         """Return b - Gw in some rows."""
@@ -83,11 +74,11 @@ class Factor:
 
     def move(self, state: Array, part: slice, change: Array) -> None:
         """Change w in some rows."""
-        state -= self.columns[:, part] @ change.astype(self.kind)
+        state -= self.columns[:, part] @ change
 
     def value(self, state: Array, start: Array, w: Array) -> float:
         """Return the quadratic."""
-        return float(np.sum((state - start) * (state + start), dtype=float)) / 2
+        return float(np.sum((state - start) * (state + start))) / 2
 
 
 class Quadratic:
@@ -116,7 +107,7 @@ class Quadratic:
         over the groups that are not zero or would not stay so.
         """
         self.begin, self.strength = begin, strength
-        w, state = w.copy(), self.form.state(begin, w)
+        w, state = w.copy(), begin - self.form.image(w)
         shifts = [strength] * len(self.slices)
         best, idle = np.inf, 0
         for _ in range(EPOCHS // MEMORY):
@@ -181,8 +172,7 @@ class Quadratic:
 
     def _spectrum(self, i: int) -> tuple[Array, Array]:
         if i not in self._spectra:
-            square = self.form.square(self.slices[i])
-            values, axes = np.linalg.eigh(square.astype(float))  # steps to the root need digits
+            values, axes = np.linalg.eigh(self.form.square(self.slices[i]))
             self._spectra[i] = np.maximum(values, 0.0), axes
         return self._spectra[i]
 

@@ -19,8 +19,8 @@ STEPS = 200
 MANY = 1_500
 """Up to so many columns their products are made."""
 
-SINGLE = 1e-4
-"""Relative gap down to which single precision is enough."""
+SLOW = 0.5
+"""Curvatures of rows are looked at again if the gap has not fallen to this share of it."""
 
 FLATTEST = 0.05
 """Least curvature of a row, as a share of the largest, where each row has its own."""
@@ -36,14 +36,15 @@ def descend(problem: Problem, groups: Groups, tol: float) -> tuple[Groups, Array
     r"""Minimise until the duality gap over these groups is ``tol`` times the objective.
 
     Quadratics that touch the risk at the present predictor are minimised one after another, each
-    by :class:`.blocks.Quadratic`. All have one matrix, times a number that is doubled where the
-    risk did not fall; after that the matrix is made anew. For the squared loss one is enough.
-    Stops early where rounding allows no progress. Returns the slopes of the loss as well.
+    by :class:`.blocks.Quadratic`. They have one matrix, times a number that is doubled where the
+    risk did not fall; after that, and where the gap falls slowly, the matrix is made anew. For the
+    squared loss one is enough. Stops early where rounding allows no progress. Returns the slopes
+    of the loss as well.
     """
     loss, weights = problem.loss, problem.weights
     assert isinstance(loss, SmoothLoss)
-    plane = Plane(problem, groups, tol)
-    factor = plane.factor
+    plane = Plane(problem, groups)
+    factor, before = plane.factor, np.inf
     objective = value(problem, loss, groups)
     for _ in range(STEPS):
         slopes = loss.gradient(problem.y, groups.fitted)
@@ -51,6 +52,11 @@ def descend(problem: Problem, groups: Groups, tol: float) -> tuple[Groups, Array
         gap = smooth_gap(problem, groups, slopes, pull)
         if gap <= tol * objective:
             break
+        # Rows have moved to where the loss is more curved, or less and steps are too short.
+        if factor > plane.factor or (plane.own_curvatures and gap > SLOW * before):
+            plane = Plane(problem, groups)
+            factor = plane.factor
+        before = gap
         wanted = SHARE * max(tol * objective, 0.0 if isinstance(loss, Squared) else SHARE * gap)
         for _ in range(DOUBLINGS):
             moved = plane.minimum(groups, slopes, pull, factor, wanted)
@@ -62,9 +68,6 @@ def descend(problem: Problem, groups: Groups, tol: float) -> tuple[Groups, Array
         if not falls:
             break
         groups, objective = moved, reached
-        if factor > plane.factor:  # rows have moved to where the loss is more curved
-            plane = Plane(problem, groups, tol)
-            factor = plane.factor
     return groups, loss.gradient(problem.y, groups.fitted)
 
 
@@ -73,28 +76,30 @@ class Plane:
 
     The products of a few columns are made once, in O(n m^2), and kept for the next problem of a
     path; there all rows have the largest curvature of the loss. Many columns are held as they are,
-    in O(n m), times the roots of the rows' own curvatures, in single precision unless more is
-    asked for: the slopes of the next quadratic are exact again.
+    in O(n m), times the roots of the rows' own curvatures.
 
     Attributes
     ----------
     factor : float
         What to multiply the quadratic by at first.
+    own_curvatures : bool
+        Whether rows have curvatures of their own.
     above : float
         From this factor on it lies above the risk, but for rows whose curvature grows.
     """
 
-    def __init__(self, problem: Problem, groups: Groups, tol: float) -> None:
+    def __init__(self, problem: Problem, groups: Groups) -> None:
         self.problem = problem
         columns, weights = groups.columns, problem.weights
         self.wide = columns.width > min(MANY, 2 * columns.rows)
         self.factor = self.above = 1.0
         own = np.ones_like(weights)
+        self.own_curvatures = self.wide and not isinstance(problem.loss, Squared)
         assert isinstance(problem.loss, SmoothLoss)
         if not isinstance(problem.loss, Squared):
             curvatures = problem.loss.curvature(problem.y, groups.fitted).max(axis=1)
             self.factor = self.above = float(curvatures.max()) or 1.0
-            if self.wide:
+            if self.own_curvatures:
                 own = np.maximum(curvatures / self.factor, FLATTEST)
                 self.above = self.factor / own.min()
         masses = weights * own
@@ -103,8 +108,7 @@ class Plane:
         form: Products | Factor
         if self.wide:
             columns.forget()
-            kind = np.float32 if tol >= SINGLE else np.float64
-            whole = np.empty((columns.rows, columns.width), dtype=kind, order="F")
+            whole = np.empty((columns.rows, columns.width), order="F")
             self.centre = np.zeros(columns.width)
             if problem.intercept:
                 self.centre = columns.transposed_dot(masses[:, None])[:, 0] / self.total
