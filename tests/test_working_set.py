@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from checks import LOSSES, conic_minimum, make_bases, random_setting
+from manykernels.bases import FeatureBlocks
 from manykernels.certificate import exact, from_norm
 from manykernels.dual import TallColumns, solve
 from manykernels.families import ListFamily, Monomials, ProductFamily
@@ -436,3 +437,14 @@ def test_a_strong_penalty_leaves_the_constant(loss, representation, strength, rn
     for state in states:
         distance = state.solution.objective - result.solution.objective
         assert state.certificate.gap >= distance - 2 * tol * constant
+
+
+def test_few_rounds_near_interpolation(rng):
+    """With hardly any penalty exact optima of small sets would lead from kernel to kernel."""
+    n = 80
+    X = rng.normal(size=(n, 15))
+    y = np.sign(X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(size=n))
+    family = ProductFamily(FeatureBlocks(X), 3, Monomials())
+    problem = Problem(y[:, None], np.full(n, 1 / n), Squared(), 1e-5 / n, 1.0, False)
+    result = run(WorkingSet(), problem, family, rng, 25, 1e-3)
+    assert result.converged

@@ -44,7 +44,7 @@ UPDATES = 300
 """Most updates of the weights in one round, for kernels given by matrices and kinked losses."""
 
 NEARLY = 1e-7
-"""Relative gap to which Newton's method and interior points, fast near their end, always go."""
+"""Relative gap to which methods that are fast near their end go, where that leads no one astray."""
 
 IDLE = 2
 """Rounds without a new kernel and without progress before the last."""
@@ -305,7 +305,10 @@ class Inside:
 
     def _interior(self, tol: float) -> None:
         kernels = KernelList(self.family, self.indices)
-        theta, self.solution = solve_interior(self.problem, kernels, min(tol, NEARLY))
+        # Near interpolation the gradients of points well inside lead to the right kernels, those
+        # of exact optima of small sets astray.
+        goal = min(tol, NEARLY) if self.blocks else tol
+        theta, self.solution = solve_interior(self.problem, kernels, goal)
         self._keep(theta, theta > NOTHING * theta.max())
         # Ends at once but where interior points have failed (losses with jumps of curvature).
         self._analytic(0, 2 * tol)
