@@ -1,8 +1,8 @@
 """Descent over groups of coefficients against a conic solver, and what is built on it."""
 
-import dataclasses
 import itertools
 import warnings
+from dataclasses import replace
 
 import cvxpy
 import numpy as np
@@ -140,7 +140,7 @@ def test_descent_from_the_optimum_of_another_strength(loss, strengths, rng, monk
     columns, owners = tall_columns(family, [index for index in family.indices() if index])
     groups = Groups(columns, owners, np.zeros((len(owners), 1)), np.zeros(1))
     for strength in strengths:
-        problem = dataclasses.replace(problem, strength=strength)
+        problem = replace(problem, strength=strength)
         groups, slopes = descend(problem, groups, 1e-4)
         assert restricted_gap(problem, groups, slopes) <= 1.01e-4
 
@@ -160,8 +160,6 @@ def test_working_set_of_blocks_is_certified(loss, rng):
 
 def test_a_path_keeps_what_it_knows(rng):
     """A start with its memory and one without lead to the same model."""
-    from dataclasses import replace
-
     problem, family = spline_problem(rng, Squared(), rows=500)
     first = run(WorkingSet(), problem, family, rng, 100, 1e-5)
     assert first.memory is not None

@@ -44,7 +44,7 @@ UPDATES = 300
 """Most updates of the weights in one round, for kernels given by matrices and kinked losses."""
 
 NEARLY = 1e-7
-"""Relative gap to which methods that are fast near their end go, where that leads no one astray."""
+"""Relative gap to which Newton's method always goes, and interior points of several features."""
 
 IDLE = 2
 """Rounds without a new kernel and without progress before the last."""
