@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,11 @@ from ..bases import FeatureBlocks, GramStack
 from ..estimators.base import FamilyMachine
 from ..estimators.tasks import Classification, Regression
 from ..families import KernelFamily
+from ..kernels import KernelSet
 from ..memory import refuse_bytes
 from ..objective import Problem
-from ..solvers import Result
+from ..solvers import State
+from ..spec import Spec, specify
 from .active_set import ActiveSet
 from .hierarchy import Grid
 
@@ -56,24 +60,51 @@ class BaseHierarchical(FamilyMachine):
         self.standardize = standardize
         self.verbose = verbose
 
-    def _grid(self, count: int) -> Grid:
-        power = self.per_variable_degree
-        if power is None:
-            if self.total_degree is None:
-                raise ValueError(
-                    "total_degree and per_variable_degree must not both be None; they bound the "
-                    "products. Use total_degree=3 or per_variable_degree=3."
-                )
-            power = max(1, self.total_degree)
-        return Grid(count, power, self.total_degree, float(self.root_weight), float(self.growth))
+    def _specify(self) -> Spec:
+        power, total = self.per_variable_degree, self.total_degree
+        if power is None and total is None:
+            raise ValueError(
+                "total_degree and per_variable_degree must not both be None; they bound the "
+                "products. Use total_degree=3 or per_variable_degree=3."
+            )
+        grids = Grids(power, total, float(self.root_weight), float(self.growth))
+        solver = OnAnyGrid(grids, float(self.tol))
+        highest = power if total is None else total
+        return specify(
+            self, self.labelled, solver=solver, family=grids, degrees=(int(highest or 0),)
+        )
 
-    def _highest_degree(self) -> int:
-        degree = self.per_variable_degree if self.total_degree is None else self.total_degree
-        return int(degree or 0)
 
-    def _family(self, bases: FeatureBlocks | GramStack) -> KernelFamily:
-        grid = self._grid(bases.count)
-        family = grid.family(bases, self._kernels.names)
+@dataclass(frozen=True)
+class Grids:
+    """The kernels of a grid of products, whatever the number of base kernels.
+
+    Attributes
+    ----------
+    power : int or None
+        Largest power of a base kernel; None for as many factors as there may be.
+    total : int or None
+        Largest number of factors.
+    root_weight, growth : float
+        Prices of the nodes; see :class:`~manykernels.baselines.hierarchy.Grid`.
+    """
+
+    power: int | None
+    total: int | None
+    root_weight: float
+    growth: float
+
+    def on(self, count: int) -> Grid:
+        """Return the grid over a number of base kernels."""
+        power = max(1, self.total or 0) if self.power is None else self.power
+        return Grid(count, power, self.total, self.root_weight, self.growth)
+
+    def __call__(
+        self, bases: FeatureBlocks | GramStack, kernels: KernelSet, degree: int, p: float
+    ) -> KernelFamily:
+        """Return the kernels of all nodes, or refuse to list them if they do not fit in memory."""
+        grid = self.on(bases.count)
+        family = grid.family(bases, kernels.names)
         if grid.bounded:
             refuse_bytes(
                 INDEX_BYTES * family.distinct + ENTRY_BYTES * grid.pairs,
@@ -84,12 +115,24 @@ class BaseHierarchical(FamilyMachine):
             )
         return family
 
-    def _solve(self, problem: Problem, family: KernelFamily) -> Result:
-        solver = ActiveSet(self._grid(family.bases.count), float(self.tol))
-        return self._run(solver, problem, family, np.random.default_rng(0))
+    def size(self, family: KernelFamily) -> int:
+        """Return the number of nodes."""
+        return self.on(family.bases.count).size
 
-    def _count(self, family: KernelFamily) -> int:
-        return self._grid(family.bases.count).size
+
+@dataclass(frozen=True)
+class OnAnyGrid:
+    """The active set over the grid of whatever base kernels there are; ``tol`` is its gap."""
+
+    grids: Grids
+    tol: float
+
+    def iterate(
+        self, problem: Problem, family: KernelFamily, rng: np.random.Generator
+    ) -> Iterator[State]:
+        """Yield the state before each round."""
+        grid = self.grids.on(family.bases.count)
+        return ActiveSet(grid, self.tol).iterate(problem, family, rng)
 
 
 class HierarchicalKernelLearning(Regression, BaseHierarchical):

@@ -17,8 +17,9 @@ from ..estimators.tasks import Classification, Regression
 from ..families import KernelFamily
 from ..objective import Problem
 from ..potentials import power_norm
-from ..solvers import Result, solve_closed
+from ..solvers import ClosedForm
 from ..solvers.full_pass import INNER_TOL, Design, Pass, best_weights, refuse_long_list
+from ..spec import Spec, specify
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class AnalyticUpdates:
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator
     ) -> Iterator[Pass]:
         """Yield the state before each update."""
+        refuse_long_list(family)
         design = Design(family)
         nu = problem.nu
         theta = np.full(family.distinct, approximately(family.distinct) ** (-1 / nu))
@@ -85,12 +87,9 @@ class BaseLpNorm(FamilyMachine):
         self.standardize = standardize
         self.verbose = verbose
 
-    def _solve(self, problem: Problem, family: KernelFamily) -> Result:
-        rng = np.random.default_rng(0)  # only lists the terms of a large closed form
-        if problem.p == 2:
-            return solve_closed(problem, family, rng, self.tol)
-        refuse_long_list(family)
-        return self._run(AnalyticUpdates(), problem, family, rng)
+    def _specify(self) -> Spec:
+        solver = ClosedForm() if self.p == 2 else AnalyticUpdates()
+        return specify(self, self.labelled, solver=solver)
 
 
 class LpNormMKL(Regression, BaseLpNorm):

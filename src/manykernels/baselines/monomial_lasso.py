@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 
-from ..arrays import Array, approximately
+from ..arrays import Array, Index, approximately
 from ..certificate import Certificate
 from ..dual import DualSolution
 from ..estimators.base import FamilyMachine
@@ -19,7 +19,7 @@ from ..estimators.tasks import Regression
 from ..families import KernelFamily
 from ..memory import refuse_bytes
 from ..objective import Problem
-from ..solvers import HISTORY, Result
+from ..spec import Spec, specify
 
 RETRIES = 5
 """How often a strength is solved again, more finely, until its gap is small enough."""
@@ -96,8 +96,42 @@ n_iter_, history_ :
         self.tol = tol
         self.standardize = standardize
 
-    def _solve(self, problem: Problem, family: KernelFamily) -> Result:
-        began = time.perf_counter()
+    def _specify(self) -> Spec:
+        path = LassoPath(float(self.tol), int(self.max_iter))
+        return specify(self, self.labelled, solver=path)
+
+
+@dataclass(frozen=True)
+class LassoState:
+    """The Lasso's model, as the only state of a solver; ``steps`` counts strengths on the path."""
+
+    weights: tuple[list[Index], Array]
+    solution: DualSolution
+    certificate: Certificate
+    steps: int
+
+    k = 1
+    final = True
+    constants = None
+    memory = None
+
+    @property
+    def active(self) -> int:
+        """Number of monomials in use."""
+        return len(self.weights[0])
+
+
+@dataclass(frozen=True)
+class LassoPath:
+    """Coordinate descent along a path of strengths; ``max_iter`` bounds the sweeps at each."""
+
+    tol: float
+    max_iter: int
+
+    def iterate(
+        self, problem: Problem, family: KernelFamily, rng: np.random.Generator
+    ) -> Iterator[LassoState]:
+        """Yield the model at the end of the path."""
         table = Table.of(problem, family)
         strengths = table.strengths_down_to(problem.strength)
         coefficients = table.path(strengths, self.tol, self.max_iter)[-1]
@@ -114,21 +148,9 @@ n_iter_, history_ :
         scaled = (w / np.sqrt(theta))[:, None]
         solution = DualSolution(alpha, scaled, True, intercept, fitted, objective)
         certificate = Certificate(gap, gap / objective if objective > 0 else 0.0, "exact")
-        seconds = time.perf_counter() - began
-        record = (0, seconds, objective, certificate.relative, len(live))
-        history = {key: [float(value)] for key, value in zip(HISTORY, record, strict=True)}
         indices = family.indices()
-        converged = certificate.relative <= self.tol
-        return Result(
-            [indices[i] for i in live],
-            theta,
-            False,
-            solution,
-            certificate,
-            len(strengths),
-            converged,
-            history=history,
-        )
+        kernels = [indices[i] for i in live]
+        yield LassoState((kernels, theta), solution, certificate, len(strengths))
 
 
 @dataclass(frozen=True)

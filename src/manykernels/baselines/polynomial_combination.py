@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..arrays import Array
 from ..bases import FeatureBlocks, GramStack
 from ..dual import DualSolution, GramSystem, solve
 from ..estimators.tasks import Regression
+from ..notices import notify
 from ..objective import Problem
 from .power_kernel import PowerKernel, PowerMachine
 
@@ -107,7 +107,7 @@ class PolynomialCombination(Regression, PowerMachine):
 
     def _choose(
         self, problem: Problem, bases: FeatureBlocks | GramStack
-    ) -> tuple[PowerKernel, DualSolution]:
+    ) -> tuple[PowerKernel, DualSolution, dict[str, Any]]:
         objectives: list[float] = []
         lead = int(self.constant)  # the constant kernel's weight comes first, if it has one
 
@@ -145,16 +145,14 @@ class PolynomialCombination(Regression, PowerMachine):
             if moved < STEP_TOL * self.radius or decrease <= self.tol * solution.objective:
                 break
         else:
-            warnings.warn(
+            notify(
                 f"The objective still fell by {decrease / solution.objective:.2g} of itself in "
                 f"the last of max_iter={self.max_iter} steps. Raise max_iter, or accept a larger "
                 "tol.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
-        self.n_iter_ = len(objectives)
-        self.history_ = {"objective": np.array([*objectives, solution.objective])}
-        return kernel(mu), solution
+        history = {"objective": np.array([*objectives, solution.objective])}
+        return kernel(mu), solution, {"n_iter_": len(objectives), "history_": history}
 
 
 def project(point: Array, centre: Array, radius: float, norm: int) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import comb
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +13,14 @@ from ..arrays import Array
 from ..bases import FeatureBlocks, GramStack
 from ..certificate import Certificate
 from ..dual import DualSolution
-from ..estimators.machine import KernelMachine, refuse_infinite
+from ..estimators.base import KernelMachine
 from ..families import Monomials, ProductFamily
 from ..families.index_sets import multinomial
+from ..function import Predictor, make_predictor
 from ..memory import refuse_bytes
 from ..objective import Problem
-from ..predictor import Predictor, make_predictor
 from ..solvers import Result
+from ..spec import Spec, specify
 
 
 @dataclass(frozen=True)
@@ -128,21 +130,26 @@ class Expansion:
 class PowerMachine(KernelMachine):
     """Base of estimators whose kernel is a power of a sum."""
 
-    def _learn(self, problem: Problem, bases: FeatureBlocks | GramStack) -> tuple[Expansion, Array]:
+    def _specify(self) -> Spec:
+        return specify(self, self.labelled, learn=self._learn)
+
+    def _learn(
+        self, problem: Problem, bases: FeatureBlocks | GramStack
+    ) -> tuple[Expansion, Array, dict[str, Any]]:
+        """Return the function, the dual variables and what else is to be known."""
         refuse_bytes(
             3 * 8 * bases.rows**2,
             "three kernel matrices",
             f"{bases.rows} rows",
             "Use fewer rows.",
         )
-        kernel, solution = self._choose(problem, bases)
-        refuse_infinite(solution.objective, self.alpha)
-        self.mu_, self.constant_ = kernel.mu, kernel.constant
-        self.objective_ = solution.objective
-        return Expansion(kernel, solution.coefficients, solution.intercept), solution.alpha
+        kernel, solution, facts = self._choose(problem, bases)
+        facts |= {"mu_": kernel.mu, "constant_": kernel.constant, "objective_": solution.objective}
+        function = Expansion(kernel, solution.coefficients, solution.intercept)
+        return function, solution.alpha, facts
 
     @abstractmethod
     def _choose(
         self, problem: Problem, bases: FeatureBlocks | GramStack
-    ) -> tuple[PowerKernel, DualSolution]:
-        """Return the kernel and the predictor."""
+    ) -> tuple[PowerKernel, DualSolution, dict[str, Any]]:
+        """Return the kernel, the predictor and further attributes of the estimator."""

@@ -6,10 +6,8 @@ from typing import Any
 
 from ..estimators.base import FamilyMachine
 from ..estimators.tasks import Classification, Regression
-from ..families import KernelFamily
-from ..objective import Problem
-from ..randomness import generator
-from ..solvers import HarmonicStep, MirrorDescent, Result, UniformSampler, solve_closed
+from ..solvers import ClosedForm, HarmonicStep, MirrorDescent, UniformSampler
+from ..spec import Spec, specify
 
 
 class BaseUniform(FamilyMachine):
@@ -51,12 +49,10 @@ class BaseUniform(FamilyMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _solve(self, problem: Problem, family: KernelFamily) -> Result:
-        rng = generator(self.random_state)
-        if problem.p == 2:
-            return solve_closed(problem, family, rng, self.tol)
+    def _specify(self) -> Spec:
         step = HarmonicStep() if self.step is None else self.step
-        return self._run(MirrorDescent(self.draws, UniformSampler(), step), problem, family, rng)
+        descent = MirrorDescent(self.draws, UniformSampler(), step)
+        return specify(self, self.labelled, solver=ClosedForm() if self.p == 2 else descent)
 
 
 class UniformCoordinateDescent(Regression, BaseUniform):

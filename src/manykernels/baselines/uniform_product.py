@@ -36,12 +36,12 @@ class BaseUniformProduct(PowerMachine):
 
     def _choose(
         self, problem: Problem, bases: FeatureBlocks | GramStack
-    ) -> tuple[PowerKernel, DualSolution]:
+    ) -> tuple[PowerKernel, DualSolution, dict[str, Any]]:
         scale = 1.0 / (bases.count + bool(self.constant))
         kernel = PowerKernel(
             bases, np.full(bases.count, scale), scale if self.constant else 0.0, int(self.degree)
         )
-        return kernel, solve(problem, GramSystem(kernel.gram()))
+        return kernel, solve(problem, GramSystem(kernel.gram())), {}
 
 
 class UniformProductKernel(Regression, BaseUniformProduct):

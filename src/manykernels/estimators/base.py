@@ -1,129 +1,158 @@
-"""What estimators of families of kernels share, and the base of our own."""
+"""What every estimator shares: check, specify, gather rows, fit, keep; predict and explain."""
 
 from __future__ import annotations
 
 import os
-import sys
-import warnings
-from abc import abstractmethod
+from abc import ABCMeta, abstractmethod
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..bases import FeatureBlocks, GramStack
-from ..explain import Terms
-from ..families import IndexSet, Interactions, KernelFamily, Monomials, ProductFamily, Tuples
-from ..losses import Loss
-from ..objective import Problem, exponent
-from ..predictor import Predictor, make_predictor
-from ..randomness import generator
-from ..solvers import Result, Solver, choose, costs, run, solve_closed
+from ..fitting import Outcome, fit
+from ..function import Predictor
+from ..rows import Rows
+from ..spec import Spec, specify
 from ..store import save
-from .interrupted import InterruptedWarning
-from .machine import KernelMachine, refuse_infinite
+from .checks import check_parameters
 from .notebook import html
-from .progress import Progress, watching
+from .validation import gather, new_rows, pairwise, takes_sparse, workplace
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """Base of all estimators: everything but the method and the kind of target.
+
+    A subclass has the parameters kernels, alpha, fit_intercept and standardize.
+    """
+
+    takes_parts = False  # whether it can be fitted to rows in parts
+    labelled: bool  # whether targets are classes
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = takes_sparse(self)
+        tags.input_tags.pairwise = pairwise(self)
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the kernel and the predictor.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Real targets, or classes for classifiers.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; only their ratios matter.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        check_parameters(self)
+        spec = self._specify()
+        self._keep(fit(spec, gather(self, spec, X, y, sample_weight)))
+        return self
+
+    def _specify(self) -> Spec:
+        """Return what was asked for, resolved; a method of its own says here what it is."""
+        return specify(self, self.labelled)
+
+    @abstractmethod
+    def _shape_outputs(self, values: Array) -> Any:
+        """Give an array with outputs first the shape that the kind of estimator stores."""
+
+    def _keep(self, outcome: Outcome) -> None:
+        """Store what a fit gave as public attributes."""
+        kept = {"function_": outcome.function, **outcome.facts}
+        if len(outcome.function.classes):
+            kept["classes_"] = outcome.function.classes
+        kept["intercept_"] = self._shape_outputs(outcome.function.predictor.intercept)
+        if outcome.dual is not None:
+            kept["dual_coef_"] = self._shape_outputs(outcome.dual.T)
+        if outcome.result is not None:
+            kept.update(self._facts(outcome))
+        if outcome.choice is not None:
+            choice = outcome.choice
+            kept["choice_"], kept["score_path_"] = choice, choice.scores
+            kept["best_score_"] = choice.score
+            kept["degree_"], kept["p_"] = choice.candidate.degree, choice.candidate.p
+            if choice.counts_terms:
+                kept["n_terms_"] = choice.size
+            else:
+                kept["alphas_"] = np.array([candidate.sizes for candidate in choice.candidates])
+                kept["alpha_"] = choice.size
+        for name in ("coef_", "dual_coef_", "alphas_", "alpha_", "n_terms_"):  # of an earlier fit
+            vars(self).pop(name, None)
+        vars(self).update(kept)
+
+    def _facts(self, outcome: Outcome) -> dict[str, Any]:
+        result, predictor = outcome.result, outcome.function.predictor
+        assert result is not None
+        assert isinstance(predictor, Predictor)
+        facts = {
+            "terms_": list(predictor.indices),
+            "theta_": predictor.theta,
+            "objective_": result.solution.objective,
+            "gap_": result.certificate.relative,
+            "gap_kind_": result.certificate.kind,
+            "n_kernels_": outcome.size,
+            "n_iter_": result.n_iter,
+            "history_": {key: np.array(values) for key, values in result.history.items()},
+        }
+        if predictor.coefficients is not None:
+            facts["coef_"] = self._shape_outputs(predictor.coefficients.T)
+        return facts
+
+    def _decision(self, X: Any) -> Array:
+        """Return decision values of shape (n_new, c)."""
+        check_is_fitted(self)
+        place = workplace(self, X)
+        X = new_rows(self, X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.function_.decision(X, place)
+        if not np.all(np.isfinite(values)):
+            raise ValueError(
+                "X has values so large that products of degree "
+                f"{max(self._specify().degrees)} overflow; largest is {abs(X).max():.3g}. "
+                "Check their units against the training data."
+            )
+        return values
+
+    def kernel(self, X: Any, Y: Any = None) -> Array:
+        """Evaluate the learnt kernel.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Rows.
+        Y : array-like of shape (m, n_features), default=X
+            Other rows.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            Kernel values; the method can be given to scikit-learn's kernel machines, as in
+            ``SVC(kernel=model.kernel)``.
+        """
+        check_is_fitted(self)
+        return self.function_.kernel(new_rows(self, X), None if Y is None else new_rows(self, Y))
+
+
 class FamilyMachine(KernelMachine):
-    """Base of estimators that weigh the kernels of a family.
+    """Base of estimators that weigh the kernels of a family: they have terms.
 
     A subclass has the parameters of :class:`KernelMachine` and degree, index_set, rho, p, tol.
     """
-
-    def _problem(self, y: Array, weights: Array, loss: Loss) -> Problem:
-        return Problem(y, weights, loss, float(self.alpha), float(self.p), bool(self.fit_intercept))
-
-    def _learn(self, problem: Problem, bases: FeatureBlocks | GramStack) -> tuple[Predictor, Array]:
-        family = self._family(bases)
-        result = self._solve(problem, family)
-        self._judge(result)
-        predictor = make_predictor(family, result, problem.weights)
-        self._store(family, result, predictor)
-        return predictor, result.solution.alpha
-
-    def _family(self, bases: FeatureBlocks | GramStack) -> KernelFamily:
-        return self._products(bases, self.degree, self.p)
-
-    def _products(self, bases: FeatureBlocks | GramStack, degree: int, p: float) -> ProductFamily:
-        return ProductFamily(bases, degree, self._index_set(p), self.rho, self._kernels.names)
-
-    def _index_set(self, p: float) -> IndexSet:
-        kind = self.index_set
-        if kind == "auto":
-            kind = "monomials" if self._kernels.powers else "interactions"
-        if kind == "tuples":
-            return Tuples(exponent(p))
-        return Monomials() if kind == "monomials" else Interactions()
-
-    @abstractmethod
-    def _solve(self, problem: Problem, family: KernelFamily) -> Result:
-        """Find the weights and the predictor."""
-
-    def _count(self, family: KernelFamily) -> int:
-        """Return the number of kernels to choose from."""
-        return family.size
-
-    def _run(
-        self, solver: Solver, problem: Problem, family: KernelFamily, rng: np.random.Generator
-    ) -> Result:
-        """Run a solver within the limits of the estimator, writing progress if it is verbose."""
-        limits = self.max_iter, self.tol, self.max_time
-        with watching(self.verbose) as watch:
-            size = self._count(family)
-            progress = Progress(watch, size, self.tol, self.max_iter, self.max_time)
-            return run(solver, problem, family, rng, *limits, progress)
-
-    def _judge(self, result: Result) -> None:
-        """Refuse a result that is no number; warn of one that is not what was asked for."""
-        gap, kind = result.certificate.relative, result.certificate.kind
-        certified = kind != "none"
-        refuse_infinite(result.solution.objective + (gap if certified else 0.0), self._strength())
-        state = (
-            f"a relative duality gap of {gap:.2g}" if certified else f"{len(result.indices)} terms"
-        )
-        if result.interrupted:
-            message = (
-                f"Interrupted after {result.n_iter} iterations; the model is that of the last one, "
-                f"with {state}."
-            )
-            warnings.warn(message, InterruptedWarning, stacklevel=5)
-        elif not result.converged:
-            goal = f", above tol={self.tol:g}" if certified else ", fewer than asked for"
-            remedy = "Raise max_iter or max_time, or accept a larger tol."
-            p = getattr(self, "p_", getattr(self, "p", None))  # chosen, or given
-            if np.ndim(p) == 0 and p == 2:  # type: ignore[arg-type]
-                remedy = "With p = 2 that is rounding: use a larger alpha."
-            message = (
-                f"Stopped after {result.n_iter} iterations with {state} ({kind}){goal}. {remedy}"
-            )
-            warnings.warn(message, ConvergenceWarning, stacklevel=5)
-
-    def _strength(self) -> float:
-        """Return the strength of the penalty."""
-        return float(self.alpha)
-
-    def _store(self, family: KernelFamily, result: Result, predictor: Predictor) -> None:
-        self.terms_ = list(predictor.indices)
-        self.theta_ = predictor.theta
-        self.objective_ = result.solution.objective
-        self.gap_ = result.certificate.relative
-        self.gap_kind_ = result.certificate.kind
-        self.n_kernels_ = self._count(family)
-        self.n_iter_ = result.n_iter
-        self.history_ = {key: np.array(values) for key, values in result.history.items()}
-        if predictor.coefficients is not None:
-            self.coef_ = self._shape_outputs(predictor.coefficients.T)
-        elif hasattr(self, "coef_"):
-            del self.coef_
 
     def explain(self, top: int | None = 20) -> pd.DataFrame:
         """Return the most important terms as a table.
@@ -144,7 +173,7 @@ class FamilyMachine(KernelMachine):
         check_is_fitted(self)
         if top is not None and (not isinstance(top, Integral) or top < 0):
             raise ValueError(f"top must be an integer >= 0 or None; got {top!r}. Use top=20.")
-        return self._terms().table(top)
+        return self.function_.terms.table(top)
 
     def contributions(self, X: Any, terms: Any = None, label: Any = None) -> pd.DataFrame:
         """Return what each term contributes to each prediction.
@@ -168,11 +197,9 @@ class FamilyMachine(KernelMachine):
         """
         check_is_fitted(self)
         names = None if terms is None else [terms] if isinstance(terms, str) else list(terms)
-        output = self._output(label)
         index = X.index if hasattr(X, "iloc") else None
-        X = self._validate(X, reset=False)
-        bases = self._kernels.on(self._scaled(X), X)
-        frame = self._terms().contributions(bases, names, output)
+        self.function_.output(label)  # a wrong label is said before X is looked at
+        frame = self.function_.contributions(new_rows(self, X), names, label)
         return frame if index is None else frame.set_axis(index, axis=0)
 
     def _repr_html_inner(self) -> str:
@@ -185,26 +212,11 @@ class FamilyMachine(KernelMachine):
             shown["text/html"] = self._repr_html_inner()
         return shown
 
-    def _terms(self) -> Terms:
-        assert isinstance(self._predictor, Predictor)
-        return Terms(self._predictor, self._kernels.inputs)
-
-    def _output(self, label: Any) -> int:
-        """Return the number of the output that belongs to a class."""
-        classes = getattr(self, "classes_", np.empty(0))
-        if len(classes) <= 2 and label is None:
-            return 0
-        if len(classes) <= 2 or label not in classes.tolist():
-            several = "one of " + ", ".join(map(repr, classes.tolist()))
-            raise ValueError(
-                f"label must be {several if len(classes) > 2 else 'None for a single output'}; "
-                f"got {label!r}. It says whose decision values to explain."
-            )
-        return classes.tolist().index(label)
-
 
 class BaseMKL(FamilyMachine):
     """Base of our own estimators: the solver that the problem asks for, or the one asked for."""
+
+    takes_parts = True
 
     def __init__(
         self,
@@ -262,18 +274,64 @@ class BaseMKL(FamilyMachine):
         check_is_fitted(self)
         return save(self, path, __version__)
 
-    def _solve(self, problem: Problem, family: KernelFamily) -> Result:
-        rng = generator(self.random_state)
-        if problem.p == 2 and self.solver == "auto":
-            return solve_closed(problem, family, rng, self.tol)
-        return self._run(self._solver(problem, family), problem, family, rng)
 
-    def _solver(self, problem: Problem, family: KernelFamily) -> Solver:
-        """Return the solver in use, and say why if asked to be verbose."""
-        if not isinstance(self.solver, str):
+class BaseCV(BaseMKL):
+    """Base of the estimators that choose their strength."""
+
+    def __init__(
+        self,
+        kernels: Any = "linear",
+        degree: Any = 3,
+        index_set: str = "auto",
+        rho: Any = None,
+        p: Any = None,
+        loss: Any = "squared",
+        alphas: Any = None,
+        n_alphas: int = 25,
+        cv: Any = None,
+        one_standard_error: bool = False,
+        debias: bool = False,
+        fit_intercept: bool = True,
+        solver: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-2,
+        max_time: float | None = None,
+        standardize: bool | str = True,
+        device: str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernels = kernels
+        self.degree = degree
+        self.index_set = index_set
+        self.rho = rho
+        self.p = p
+        self.loss = loss
+        self.alphas = alphas
+        self.n_alphas = n_alphas
+        self.cv = cv
+        self.one_standard_error = one_standard_error
+        self.debias = debias
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_time = max_time
+        self.standardize = standardize
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _greedy(self) -> Greedy | None:
+        """Return greedy selection if it was asked for."""
+        if isinstance(self.solver, Greedy):
             return self.solver
-        solver = choose(self.solver, problem, family)
-        if self.verbose >= 2:
-            cost = costs(family, problem.y.shape[1])
-            sys.stderr.write(f"{type(solver).__name__} for p = {problem.p:g}: {cost}\n")
-        return solver
+
+
+def fit_rows(estimator: KernelMachine, rows: Rows) -> None:
+    """Fit an estimator to rows that are gathered and known to scikit-learn already."""
+    check_parameters(estimator)
+    spec = estimator._specify()
+    estimator._keep(fit(spec, rows))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import BaseMKL
-from .cv import BaseCV
+from .base import BaseCV, BaseMKL
 from .tasks import Classification
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .base import BaseMKL
-from .cv import BaseCV
+from .base import BaseCV, BaseMKL
 from .tasks import Regression
 
 

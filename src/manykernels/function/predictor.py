@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from .arrays import Array, Index
-from .backend import beside, segment_sums, times, to_host
-from .bases import FeatureBlocks, GramStack
-from .families import KernelFamily
-from .solvers import Result
+from ..arrays import Array, Index
+from ..backend import beside, segment_sums, times, to_host
+from ..bases import FeatureBlocks, GramStack
+from ..families import KernelFamily
+from ..solvers import Result
+
+
+class Learnt(Protocol):
+    """A learnt function of base kernels; a frozen dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def intercept(self) -> Array:
+        """The constants, of shape (c,)."""
+        ...
+
+    def decision(self, bases: FeatureBlocks | GramStack) -> Array:
+        """Return the function on new rows, of shape (n_new, c)."""
+        ...
+
+    def kernel(self, left: FeatureBlocks | GramStack, right: FeatureBlocks | GramStack) -> Array:
+        """Return the learnt kernel between two sets of rows."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -161,6 +181,29 @@ def make_predictor(family: KernelFamily, result: Result, weights: Array) -> Pred
         intercept=solution.intercept,
         coefficients=None if result.closed else coefficients,
         shares=shares[order],
+    )
+
+
+def without_shares(family: KernelFamily, result: Result, centre: float) -> Predictor:
+    """Return the function of a result, kernels in its order; shares of variance are NaN.
+
+    For functions of which many are made and few are read. ``centre`` is added to the constants.
+    O(m) for m features, unless the function is an expansion over the training rows.
+    """
+    solution, coefficients = result.solution, None
+    if solution.in_features and not result.closed:
+        roots = np.sqrt(result.theta)[family.owners(result.indices), None]
+        coefficients = roots * solution.coefficients
+    rows = coefficients is None and family.explicit
+    return Predictor(
+        family=family if rows else family.on(family.bases.without_rows()),
+        indices=result.indices,
+        theta=result.theta,
+        closed=result.closed,
+        expansion=None if solution.in_features else solution.coefficients,
+        intercept=solution.intercept + centre,
+        coefficients=coefficients,
+        shares=np.full(len(result.indices), np.nan),
     )
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .arrays import Array
-from .bases import FeatureBlocks, GramStack
+from ..arrays import Array
+from ..bases import FeatureBlocks, GramStack
 from .predictor import Predictor
 
 if TYPE_CHECKING:
@@ -52,21 +52,27 @@ class Terms:
         """Names of the terms, by descending share of variance."""
         return list(self._kernels)
 
+    def factors(self, name: str) -> list[int]:
+        """Return the numbers of the base kernels of a term, each once, in order of first use."""
+        predictor = self.predictor
+        kernels = [predictor.indices[i] for i in self._known(name)]
+        return list(dict.fromkeys(j for index in kernels for j in predictor.family.factors(index)))
+
     def columns(self, name: str) -> list[int]:
         """Return the columns of X that a term is a function of, ascending.
 
         None if one of its kernels is no function of columns, but given by a matrix.
         """
-        inputs = [self.inputs[j] for i in self._known(name) for j in self.predictor.indices[i]]
+        inputs = [self.inputs[j] for j in self.factors(name)]
         if any(len(columns) == 0 for columns in inputs):
             return []
         return sorted({int(c) for columns in inputs for c in columns})
 
     def degree(self, name: str) -> int:
         """Return the number of variables of a term, powers counted if they have one kernel each."""
-        names = self.predictor.family.names
-        index = self.predictor.indices[self._kernels[name][0]]
-        return len({names[j] for j in index}) if len(set(names)) < len(names) else len(index)
+        family = self.predictor.family
+        names, factors = family.names, family.factors(self.predictor.indices[self._kernels[name][0]])
+        return len({names[j] for j in factors}) if len(set(names)) < len(names) else len(factors)
 
     def sign(self, name: str) -> int:
         """Return the sign of a term's coefficient, 0 if it has no single one."""

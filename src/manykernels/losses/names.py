@@ -10,8 +10,12 @@ REGRESSION = ("squared", "huber", "epsilon_insensitive")
 CLASSIFICATION = ("logistic", "hinge", "squared_hinge", "squared")
 
 
-def resolve_loss(loss: Any, allowed: tuple[str, ...], kind: str) -> Loss:
-    """Turn the public ``loss`` argument into a loss, or say what is wrong with it."""
+def resolve_loss(loss: Any, labelled: bool) -> Loss:
+    """Return the loss of an argument, or say what is wrong with it.
+
+    ``labelled`` tells whether targets are classes.
+    """
+    allowed, kind = (CLASSIFICATION, "classifier") if labelled else (REGRESSION, "regressor")
     if isinstance(loss, str):
         if loss not in allowed:
             raise ValueError(
@@ -26,10 +30,10 @@ def resolve_loss(loss: Any, allowed: tuple[str, ...], kind: str) -> Loss:
             f"conjugate_prox; got {loss!r}. See manykernels.losses."
         )
     classes = bool(getattr(loss, "classification", False))
-    if kind == "regressor" and classes:
+    if not labelled and classes:
         raise ValueError(
             f"loss must be for real targets; got {loss!r}. Use MKLClassifier for classes."
         )
-    if kind == "classifier" and not (classes or isinstance(loss, Squared)):
+    if labelled and not (classes or isinstance(loss, Squared)):
         raise ValueError(f"loss must be for classes; got {loss!r}. Use loss='logistic'.")
     return loss

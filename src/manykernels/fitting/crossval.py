@@ -1,0 +1,290 @@
+"""Strength, exponent, degree or number of terms, chosen by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
+
+from ..arrays import Array
+from ..function import Function, without_shares
+from ..notices import InterruptedWarning, notify
+from ..randomness import generator
+from ..rows import Prepared, Rows
+from ..spec import Search, Spec
+from .choose import Candidate, carried, ended, lowest_degree
+from .path import path, sizes_of
+from .progress import CHOOSING, current
+from .threads import threads_for
+
+FOLD_TOL = 3.0
+"""Tolerance of the models of folds, which are only compared, relative to that of the last fit. Set
+by judgement, not measured."""
+
+SPLIT_ROWS = 5_000
+"""Number of rows from which on a fifth of them, held out once, replaces five folds: its score is
+precise enough to compare models by. Set by judgement, not measured."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A fold: which rows are in it, which it is of how many, and its source of randomness."""
+
+    train: Array
+    test: Array
+    number: int
+    of: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class FoldPath:
+    """The models of one candidate in one fold, in the order of its sizes.
+
+    Attributes
+    ----------
+    scores : list of float
+        Mean losses on the rows left out, negative.
+    models : list of FoldModel
+        The models.
+    """
+
+    scores: list[float]
+    models: list[FoldModel]
+
+
+@dataclass(frozen=True)
+class FoldModel:
+    """The model of the chosen setting in one fold.
+
+    Attributes
+    ----------
+    test : ndarray of int
+        The rows left out.
+    predictions : ndarray of shape (n_test, c) or None
+        Predictions (decision values for classes) on them; None for rows in parts.
+    function : Function
+        The model. Its kernels are in the order of the solver; shares of variance are not known.
+    """
+
+    test: Array
+    predictions: Array | None
+    function: Function
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What cross-validation found.
+
+    Attributes
+    ----------
+    candidates : list of Candidate
+        Pairs of degree and exponent, and the sizes of the models of their paths.
+    scores : ndarray of shape (n_candidates, n_sizes, n_folds)
+        Mean losses on the rows left out, negative; NaN behind the end of a path.
+    best : pair of int
+        The number of the candidate that was chosen, and of the size among its sizes.
+    score : float
+        Its mean score; folds whose path has ended count with their last score.
+    counts_terms : bool
+        Whether sizes are numbers of terms (greedy selection) rather than strengths.
+    folds : tuple of FoldModel
+        The models of the chosen setting; not stored in model files.
+    """
+
+    candidates: list[Candidate]
+    scores: Array
+    best: tuple[int, int]
+    score: float
+    counts_terms: bool
+    folds: tuple[FoldModel, ...] = ()
+
+    @property
+    def candidate(self) -> Candidate:
+        """The degree and exponent chosen."""
+        return self.candidates[self.best[0]]
+
+    @property
+    def size(self) -> Any:
+        """The strength or number of terms chosen."""
+        return self.candidate.sizes[self.best[1]].item()
+
+    def predictions(self, count: int) -> Array:
+        """Return out-of-fold predictions of ``count`` rows, of shape (count, c).
+
+        The mean over the folds that left a row out, NaN for rows that none did.
+        """
+        known = [fold for fold in self.folds if fold.predictions is not None]
+        if not known:
+            raise ValueError(
+                "out-of-fold predictions are kept for rows in memory, and not in model files. Use "
+                "function_ of each of folds."
+            )
+        first = known[0].predictions
+        assert first is not None
+        total, times = np.zeros((count, first.shape[1])), np.zeros((count, 1))
+        for fold in known:
+            np.add.at(total, fold.test, fold.predictions)
+            np.add.at(times, fold.test, 1.0)
+        return np.divide(total, times, out=np.full_like(total, np.nan), where=times > 0)
+
+
+def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
+    """Choose a model by its scores on rows left out.
+
+    In every fold columns are standardised, base kernels fitted and kernels weighed anew.
+
+    Returns
+    -------
+    choice : Choice
+        What was chosen.
+    prepared : Prepared
+        All rows, ready for the fit of the chosen degree.
+    """
+    search = spec.search
+    assert search is not None
+    if search.debias and spec.greedy is None and any(p > 1 for p in spec.exponents):
+        raise ValueError(
+            f"debias=True needs p = 1 or solver='greedy'; got p={spec.exponents}. With p > 1 every "
+            "kernel has a weight: there is no selection to refit. Use p=1."
+        )
+    splits = list(_splits(spec, rows))
+    if not splits:
+        raise ValueError("cv must give folds; got none. Use cv=5.")
+    rng = generator(spec.random_state)
+    candidates, ready = [], {}
+    for degree in spec.degrees:
+        ready[degree] = _again(spec, rows, degree, list(ready.values()))
+        for p in spec.exponents:
+            fits = ready[degree].fits(spec, degree, p)
+            if search.debias and not fits.family.explicit:
+                raise ValueError(
+                    "debias=True needs kernels with features; got kernels given by matrices. Use "
+                    'kernels="linear" or "auto", or debias=False.'
+                )
+            candidates.append(Candidate(degree, p, sizes_of(spec, fits, rng)))
+    seeds = rng.integers(2**31, size=len(splits)).tolist()
+    folds = [
+        Fold(train, test, number, len(splits), seed)
+        for number, ((train, test), seed) in enumerate(zip(splits, seeds, strict=True))
+    ]
+    # Folds may come from a generator, which cannot be copied and is not needed any more.
+    work = partial(score_fold, replace(spec, search=replace(search, cv=None)), rows, candidates)
+    workers = Parallel(n_jobs=search.n_jobs if rows.in_memory else 1, return_as="generator")
+    paths = _in_order(workers(delayed(work)(fold) for fold in folds), len(folds))
+    choice = _choose(search, candidates, paths, spec.greedy is not None)
+    return choice, ready[choice.candidate.degree]
+
+
+def _splits(spec: Spec, rows: Rows) -> Iterator[tuple[Array, Array]]:
+    assert spec.search is not None
+    cv, classes = spec.search.cv, len(rows.classes) > 0
+    X, labels = rows.for_splitter()
+    if cv is None and len(labels) >= SPLIT_ROWS:
+        split = StratifiedShuffleSplit if classes else ShuffleSplit
+        return split(1, test_size=0.2, random_state=0).split(X, labels)
+    return check_cv(cv, labels if classes else None, classifier=classes).split(X, labels)
+
+
+def _again(spec: Spec, rows: Rows, degree: int, before: Sequence[Prepared]) -> Prepared:
+    """Return rows prepared for a degree: those of another one if kernels do not depend on it."""
+    shared = bool(before) and not before[-1].kernels.by_degree
+    return before[-1] if shared else rows.prepare(spec, degree)
+
+
+def score_fold(
+    spec: Spec, rows: Rows, candidates: Sequence[Candidate], fold: Fold
+) -> tuple[list[FoldPath], bool]:
+    """Return the paths of all candidates in a fold, and whether Ctrl-C cut them short."""
+    inside, outside = rows.split(fold.train, fold.test)
+    rng = np.random.default_rng(fold.seed)
+    stop = replace(spec.stop, tol=FOLD_TOL * spec.stop.tol)
+    paths: list[FoldPath] = []
+    ready: dict[int, Prepared] = {}
+    # In a process of its own; here, the whole fit has its limit already.
+    with threads_for(inside):
+        for candidate in candidates:
+            degree = candidate.degree
+            if degree not in ready:
+                ready = {degree: _again(spec, inside, degree, list(ready.values()))}
+            prepared = ready[degree]
+            fits = prepared.fits(spec, degree, candidate.p)
+            judge = fits.judge(outside)
+            _begin(fold, len(paths), candidates)
+            own = FoldPath([], [])
+            paths.append(own)
+            for result in path(spec, fits, candidate.sizes, stop, rng):
+                loss, values = judge(result)
+                learnt = without_shares(fits.family, result, fits.centre)
+                function = Function(prepared.kernels, prepared.scaler, learnt, rows.classes)
+                own.scores.append(-loss)
+                own.models.append(FoldModel(fold.test, values, function))
+                if result.interrupted:
+                    return paths, True
+                if ended(own.scores, result, spec.greedy is not None):
+                    break
+    return paths, False
+
+
+def _begin(fold: Fold, number: int, candidates: Sequence[Candidate]) -> None:
+    """Say that the path of a candidate begins, if somebody watches this process."""
+    watch = current()
+    if watch is None:
+        return
+    share = CHOOSING / (fold.of * len(candidates))
+    done = fold.number * len(candidates) + number
+    label = f"degree {candidates[number].degree}"
+    label += f", fold {fold.number + 1} of {fold.of}" if fold.of > 1 else ""
+    watch.stage(label, done * share, (done + 1) * share)
+
+
+def _in_order(results: Any, folds: int) -> list[list[FoldPath]]:
+    """Collect the paths of folds; what is finished when Ctrl-C comes is kept."""
+    paths: list[list[FoldPath]] = []
+    interrupted = False
+    try:
+        for found, interrupted in results:
+            if not interrupted or not paths:
+                paths.append(found)
+            if interrupted:
+                break
+    except KeyboardInterrupt:
+        if not paths:
+            raise
+        interrupted = True
+    if interrupted:
+        message = f"Interrupted: the choice rests on {len(paths)} of {folds} folds."
+        notify(message, InterruptedWarning)
+    return paths
+
+
+def _choose(
+    search: Search, candidates: list[Candidate], paths: list[list[FoldPath]], counts_terms: bool
+) -> Choice:
+    """Take the best mean score, or the simplest model within its standard error."""
+    longest = max(len(candidate.sizes) for candidate in candidates)
+    known = np.full((len(candidates), longest, len(paths)), np.nan)
+    for fold, found in enumerate(paths):
+        for number, own in enumerate(found):
+            known[number, : len(own.scores), fold] = own.scores
+    table = carried(known)
+    mean = table.mean(axis=2)
+    top = np.unravel_index(int(mean.argmax()), mean.shape)
+    number, place = lowest_degree(candidates, table, (int(top[0]), int(top[1])))
+    if search.one_standard_error and len(paths) > 1:
+        error = float(table[number, place].std(ddof=1)) / np.sqrt(len(paths))
+        # Models come in the order from simple to rich.
+        place = int(np.argmax(mean[number] >= mean[number, place] - error))
+    # A fold whose path ended sooner counts, and stands, with its last model.
+    folds = tuple(
+        found[number].models[min(place, len(found[number].models) - 1)]
+        for found in paths
+        if len(found) > number and found[number].models
+    )
+    score = float(mean[number, place])
+    return Choice(candidates, known, (number, place), score, counts_terms, folds)

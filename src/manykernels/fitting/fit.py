@@ -1,0 +1,129 @@
+"""The one road of every fit: choose if there is a choice, prepare the rows, solve, judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ..arrays import Array
+from ..function import Function
+from ..notices import InterruptedWarning, notify
+from ..randomness import generator
+from ..rows import Prepared, Rows
+from ..solvers import Result
+from ..spec import Spec
+from .crossval import Choice, crossval
+from .progress import CHOOSING, Progress, watching
+from .threads import threads_for
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a fit gives.
+
+    Attributes
+    ----------
+    function : Function
+        The learnt function.
+    dual : ndarray of shape (n, c) or None
+        Dual variables of all rows; None where they stay with rows in parts.
+    result : Result or None
+        What the solver returned; None for methods that weigh no family.
+    size : int
+        Number of kernels in the family.
+    choice : Choice or None
+        What cross-validation found.
+    facts : dict
+        Further attributes of the estimator.
+    """
+
+    function: Function
+    dual: Array | None
+    result: Result | None = None
+    size: int = 0
+    choice: Choice | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def fit(spec: Spec, rows: Rows) -> Outcome:
+    """Fit a specification to rows."""
+    with watching(spec.verbose) as watch, threads_for(rows):
+        if watch is not None and not rows.in_memory:
+            watch.report("first look at the rows", 0.0)
+        if spec.search is None:
+            prepared = rows.prepare(spec, max(spec.degrees))
+            return learn(spec, rows, prepared) if spec.learn else weigh(spec, rows, prepared)
+        choice, prepared = crossval(spec, rows)
+        if watch is not None:
+            watch.stage("all rows", CHOOSING, 1.0)
+        return replace(weigh(settled(spec, choice), rows, prepared), choice=choice)
+
+
+def settled(spec: Spec, choice: Choice) -> Spec:
+    """Return the specification of the fit to all rows, with nothing left to choose."""
+    chosen = {"degrees": (choice.candidate.degree,), "exponents": (choice.candidate.p,)}
+    if spec.greedy is not None:
+        return replace(spec, solver=replace(spec.greedy, terms=choice.size), strength=1.0, **chosen)
+    return replace(spec, strength=choice.size, **chosen)
+
+
+def weigh(spec: Spec, rows: Rows, prepared: Prepared) -> Outcome:
+    """Weigh the kernels of a family: one degree, one exponent, one strength."""
+    (degree,), (p,) = spec.degrees, spec.exponents
+    fits = prepared.fits(spec, degree, p)
+    size = spec.family.size(fits.family)
+    with watching(spec.verbose) as watch:
+        progress = Progress(watch, size, *spec.stop.limits)
+        rng = generator(spec.random_state)
+        result = fits.solve(spec.solver, spec.strength, spec.stop, rng, None, progress)
+    if spec.search is not None and spec.search.debias and spec.greedy is None:
+        result = fits.refit(result)
+    warn_of(spec, result)
+    learnt = fits.predictor(result)
+    function = Function(prepared.kernels, prepared.scaler, learnt, rows.classes)
+    return Outcome(function, fits.dual(result), result, size)
+
+
+def learn(spec: Spec, rows: Any, prepared: Any) -> Outcome:
+    """Learn by a method that weighs no family."""
+    assert spec.learn is not None
+    learnt, alpha, facts = spec.learn(prepared.problem(spec, 2.0), prepared.bases)
+    refuse_infinite(facts["objective_"], spec.strength)
+    learnt = replace(learnt, intercept=learnt.intercept + rows.centre)
+    function = Function(prepared.kernels, prepared.scaler, learnt, rows.classes)
+    return Outcome(function, prepared.dual(alpha), facts=facts)
+
+
+def warn_of(spec: Spec, result: Result) -> None:
+    """Refuse a result that is no number; warn of one that is not what was asked for."""
+    gap, kind = result.certificate.relative, result.certificate.kind
+    certified = kind != "none"
+    refuse_infinite(result.solution.objective + (gap if certified else 0.0), spec.strength)
+    state = f"a relative duality gap of {gap:.2g}" if certified else f"{len(result.indices)} terms"
+    if result.interrupted:
+        notify(
+            f"Interrupted after {result.n_iter} iterations; the model is that of the last one, "
+            f"with {state}.",
+            InterruptedWarning,
+        )
+    elif not result.converged:
+        goal = f", above tol={spec.stop.tol:g}" if certified else ", fewer than asked for"
+        remedy = "Raise max_iter or max_time, or accept a larger tol."
+        if spec.exponents == (2.0,):
+            remedy = "With p = 2 that is rounding: use a larger alpha."
+        notify(
+            f"Stopped after {result.n_iter} iterations with {state} ({kind}){goal}. {remedy}",
+            ConvergenceWarning,
+        )
+
+
+def refuse_infinite(value: float, alpha: float) -> None:
+    """Raise ValueError for an objective or a duality gap that is no number."""
+    if not np.isfinite(value):
+        raise ValueError(
+            "alpha, rho or the scale of y is beyond floating-point range; the duality gap is "
+            f"not finite with alpha={alpha:g}. Use values nearer to 1, or rescale y."
+        )

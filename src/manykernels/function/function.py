@@ -1,0 +1,96 @@
+"""A learnt function of rows of a table, and all that can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
+
+from ..arrays import Array
+from ..backend import HOST
+from ..bases import FeatureBlocks, GramStack
+from ..kernels import KernelSet
+from .predictor import Learnt, Predictor
+from .terms import Terms
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def scaled(scaler: StandardScaler | None, X: Array) -> Array:
+    """Return standardised rows; ``scaler`` is None where columns stay as they are."""
+    if scaler is None:
+        return X
+    if sparse.issparse(X):
+        return scaler.transform(X)
+    # One copy, column by column as features are held.
+    return scaler.transform(np.array(X, order="F"), copy=False)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A learnt function: how rows become base kernels, and what is made of these.
+
+    Rows are arrays of numbers with the columns of the fit.
+
+    Attributes
+    ----------
+    kernels : KernelSet
+        The base kernels, fitted to the training rows.
+    scaler : StandardScaler or None
+        How columns are standardised.
+    predictor : Learnt
+        The function of the base kernels.
+    classes : ndarray
+        The classes, empty for real targets.
+    """
+
+    kernels: KernelSet
+    scaler: StandardScaler | None
+    predictor: Learnt
+    classes: Array
+
+    def bases(self, X: Array, place: Any = HOST) -> FeatureBlocks | GramStack:
+        """Return the base kernels on rows (between rows and training rows), beside ``place``."""
+        return self.kernels.on(scaled(self.scaler, X), X, place)
+
+    def decision(self, X: Array, place: Any = HOST) -> Array:
+        """Return predictions, for classes decision values, of shape (n, c)."""
+        return self.predictor.decision(self.bases(X, place))
+
+    def kernel(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the learnt kernel between rows and others, by default themselves."""
+        other = X if Y is None else Y
+        left, right = self.kernels.pair(
+            scaled(self.scaler, X), X, scaled(self.scaler, other), other
+        )
+        return self.predictor.kernel(left, right)
+
+    @cached_property
+    def terms(self) -> Terms:
+        """The terms, by descending share of variance."""
+        assert isinstance(self.predictor, Predictor)
+        return Terms(self.predictor, self.kernels.inputs)
+
+    def contributions(
+        self, X: Array, names: Sequence[str] | None = None, label: Any = None
+    ) -> pd.DataFrame:
+        """Return what each term contributes to each prediction; see ``MKLRegressor``."""
+        return self.terms.contributions(self.bases(X), names, self.output(label))
+
+    def output(self, label: Any) -> int:
+        """Return the number of the output that belongs to a class; 0 where there is only one."""
+        if len(self.classes) <= 2 and label is None:
+            return 0
+        if len(self.classes) <= 2 or label not in self.classes.tolist():
+            several = "one of " + ", ".join(map(repr, self.classes.tolist()))
+            raise ValueError(
+                f"label must be {several if len(self.classes) > 2 else 'None for a single output'}"
+                f"; got {label!r}. It says whose decision values to explain."
+            )
+        return self.classes.tolist().index(label)

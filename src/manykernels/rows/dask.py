@@ -1,0 +1,209 @@
+"""Rows in Dask arrays and dataframes. The only file that knows Dask."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..passes import Block
+
+FAN_IN = 8
+"""Results of parts that are added up in one task of the tree of sums. Set by judgement."""
+
+TARGET, WEIGHT = "\0target", "\0weight"
+"""Names of the columns that carry targets and sample weights through a dataframe: a column of the
+user's cannot have them."""
+
+
+def is_partitioned(X: Any) -> bool:
+    """Tell whether rows are a Dask array or dataframe."""
+    return "dask" in sys.modules and type(X).__module__.split(".")[0] in ("dask", "dask_expr")
+
+
+def _dask() -> Any:
+    import dask
+
+    return dask
+
+
+class Parts:
+    """Rows in parts, and sums over them.
+
+    Parameters
+    ----------
+    blocks : list of Delayed
+        The parts; each computes to a :class:`Block`.
+    used : list of ndarray of bool, optional
+        Which rows of each part are used; all by default.
+    """
+
+    def __init__(self, blocks: list[Any], used: list[Array] | None = None) -> None:
+        self.blocks, self.used = blocks, used
+
+    def some(self, used: Array, counts: Sequence[int]) -> Parts:
+        """Return the rows of a mask over all of them, given how many each part has."""
+        return Parts(self.blocks, np.split(used, np.cumsum(counts)[:-1]))
+
+    def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return the sum over parts of what a function of a block and arguments gives.
+
+        One pass. Sums travel, rows do not.
+        """
+        dask = _dask()
+        common = dask.delayed(tuple(arguments), traverse=False)
+        everything: list[Any] = [None] * len(self.blocks)
+        masks = everything if self.used is None else self.used
+        results = [
+            dask.delayed(_apply)(function, block, mask, common)
+            for block, mask in zip(self.blocks, masks, strict=True)
+        ]
+        while len(results) > 1:
+            groups = [results[i : i + FAN_IN] for i in range(0, len(results), FAN_IN)]
+            results = [dask.delayed(_added)(group) for group in groups]
+        with _memory_errors():
+            return dask.compute(results[0])[0]
+
+
+def _apply(function: Any, block: Block, used: Array | None, arguments: tuple[Any, ...]) -> Any:
+    return function(block.some(used), *arguments)
+
+
+def _added(parts: list[Any]) -> Any:
+    return reduce(add, parts)
+
+
+class _memory_errors:  # noqa: N801 a context manager, used like a function
+    """Turn the death of workers into an error that says what to do."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is not None and kind.__name__ == "KilledWorker":
+            raise MemoryError(
+                "workers of the cluster died again and again on the same part of the rows, most "
+                "likely for lack of memory. Use smaller partitions (X.rechunk or "
+                "X.repartition), fewer threads a worker, or workers with more memory."
+            ) from error
+
+
+def parts_of_blocks(make: Callable[..., Block], arguments: Sequence[tuple[Any, ...]]) -> Parts:
+    """Return parts that are made by a function, each from arguments of its own, when needed."""
+    return Parts([_dask().delayed(make)(*own) for own in arguments])
+
+
+def parts_of(X: Any, y: Any, sample_weight: Any) -> Parts:
+    """Return Dask rows as parts; y and weights may also be ordinary arrays."""
+    dask = _dask()
+    if hasattr(y, "columns") and y.ndim == 2 and len(y.columns) == 1:
+        y = y[y.columns[0]]
+    lazy = [X, y] if sample_weight is None else [X, y, sample_weight]
+    if hasattr(X, "assign") and all(hasattr(one, "map_partitions") for one in lazy):
+        return _frame_parts(X, y, sample_weight)
+    blocks = _delayed(X)
+    columns = [
+        [None] * len(blocks) if values is None else _aligned(values, name, X, len(blocks))
+        for name, values in (("y", y), ("sample_weight", sample_weight))
+    ]
+    return Parts(
+        [dask.delayed(_block)(*row) for row in zip(blocks, *columns, strict=True)],
+    )
+
+
+def _frame_parts(X: Any, y: Any, sample_weight: Any) -> Parts:
+    """Return a dataframe and columns of it as parts.
+
+    Together: each by itself Dask might read in partitions of another size.
+    """
+    whole = X.assign(**{TARGET: y})
+    if sample_weight is not None:
+        whole = whole.assign(**{WEIGHT: sample_weight})
+    delayed = _dask().delayed
+    return Parts([delayed(_frame_block)(part) for part in whole.to_delayed()])
+
+
+def _frame_block(frame: Any) -> Block:
+    weights = frame.pop(WEIGHT) if WEIGHT in frame else None
+    y = frame.pop(TARGET)
+    return _block(frame, y, weights)
+
+
+def _delayed(values: Any) -> list[Any]:
+    if hasattr(values, "rechunk") and values.ndim == 2:
+        values = values.rechunk({1: -1})
+    return list(np.ravel(values.to_delayed()))
+
+
+def _aligned(values: Any, name: str, X: Any, count: int) -> list[Any]:
+    if is_partitioned(values):
+        found = _delayed(values)
+        if len(found) != count:
+            raise ValueError(
+                f"{name} must have the partitions of X; got {len(found)} and {count}. Make both "
+                "from one dataframe, or rechunk one like the other."
+            )
+        return found
+    dask = _dask()
+    lengths = dask.compute(*(dask.delayed(len)(block) for block in _delayed(X)))
+    host = np.asarray(values)
+    if len(host) != sum(lengths):
+        raise ValueError(
+            f"{name} must have a value for each row of X; got {len(host)} for {sum(lengths)} rows."
+        )
+    return list(np.split(host, np.cumsum(lengths)[:-1]))
+
+
+def _block(X: Any, y: Any, weights: Any) -> Block:
+    rows = _numbers(X)
+    labels = np.asarray(y)
+    if labels.dtype.kind in "iu":
+        labels = labels.astype(np.int64)
+    own = np.ones(len(rows)) if weights is None else _numbers(weights)
+    for name, values in (("y", labels), ("sample_weight", own)):
+        if values.size != len(rows):
+            raise ValueError(
+                f"{name} must have one value for each row of X; got shape {values.shape} for "
+                f"{len(rows)} rows of a partition."
+            )
+    return Block(rows, labels.reshape(len(rows)), own.reshape(len(rows)))
+
+
+def _numbers(values: Any) -> Array:
+    """Return values as floats, NaN where they are missing."""
+    if hasattr(values, "to_numpy"):
+        return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))
+    return np.asarray(values, dtype=float)
+
+
+def lazily(method: Callable[[Any], Array], X: Any, row: Any) -> Any:
+    """Return a Dask array of predictions, one part for each part of X, computed when asked for.
+
+    ``row`` is a single row in memory, by which to learn the shape of predictions.
+    """
+    example = method(row)
+    empty = example[:0]
+    if hasattr(X, "map_partitions") and not hasattr(X, "map_blocks"):
+        rows = X.map_partitions(_predicted, method, empty, meta=empty)
+        return rows if hasattr(rows, "chunks") else rows.to_dask_array()
+    X = X.rechunk({1: -1})
+    options: dict[str, Any] = {"drop_axis": 1} if example.ndim == 1 else {}
+    if example.ndim == 2:
+        options["chunks"] = (X.chunks[0], (example.shape[1],))
+    return X.map_blocks(_predicted, method, empty, dtype=example.dtype, meta=empty, **options)
+
+
+def _predicted(rows: Any, method: Callable[[Any], Array], empty: Array) -> Array:
+    return np.asarray(method(rows)) if len(rows) else empty
+
+
+def at_a_time(workers: int) -> Any:
+    """Return a context in which parts are worked on by a few threads of this process."""
+    from dask import config
+
+    return config.set(scheduler="threads", num_workers=workers)

@@ -1,0 +1,252 @@
+"""Rows in memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from ..arrays import Array, Index
+from ..backend import to_host
+from ..bases import FeatureBlocks, GramStack
+from ..function import Predictor, make_predictor, scaled
+from ..kernels import KernelSet, resolve
+from ..objective import Problem
+from ..solvers import Greedy, Result, Solver, costs, match, run
+from ..solvers.loop import Callback
+from ..solvers.paths import at_no_effect, growing, unpenalised
+from ..spec import Spec, StopRule
+
+LARGEST_EXPONENT = 280.0
+"""Decimal exponent that products of features must stay below: doubles end at 308, and sums of
+products need some room."""
+
+LACKING = (
+    "every fold must train on all classes; got one whose training rows lack a class. Use "
+    "cv=StratifiedKFold(...) or fewer folds."
+)
+
+
+@dataclass(frozen=True)
+class MemoryRows:
+    """Rows in memory.
+
+    Attributes
+    ----------
+    X : array or sparse matrix of shape (n, n_columns)
+        The rows; values between rows where ``pairwise``.
+    y : ndarray of shape (n, c)
+        Targets, less ``centre``.
+    weights : ndarray of shape (n,)
+        Sample weights.
+    classes : ndarray
+        The classes, empty for real targets.
+    names : list of str
+        Names of the columns.
+    centre : float
+        What was subtracted from the targets.
+    place : object
+        Where the work is done.
+    pairwise : bool
+        Whether X holds the values of a kernel between its rows.
+    """
+
+    X: Any
+    y: Array
+    weights: Array
+    classes: Array
+    names: list[str]
+    centre: float
+    place: Any
+    pairwise: bool = False
+
+    in_memory = True
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    def for_splitter(self) -> tuple[Array, Array]:
+        """Return the rows, and targets or class numbers."""
+        return self.X, self.y[:, 0] if self.y.shape[1] == 1 else self.y.argmax(axis=1)
+
+    def split(self, train: Array, test: Array) -> tuple[MemoryRows, MemoryRows]:
+        """Return the rows of a fold to train on and those left out."""
+        inside, outside = self._some(train, train), self._some(test, train)
+        live = inside.y[inside.weights > 0]
+        if len(self.classes) and np.any(np.ptp(live, axis=0) == 0):
+            raise ValueError(LACKING)
+        return inside, outside
+
+    def _some(self, rows: Array, columns: Array) -> MemoryRows:
+        X = self.X[rows][:, columns] if self.pairwise else self.X[rows]
+        return replace(self, X=X, y=self.y[rows], weights=self.weights[rows])
+
+    def prepare(self, spec: Spec, degree: int) -> MemoryPrepared:
+        """Standardise the columns of the rows of positive weight and fit the base kernels."""
+        used = np.flatnonzero(self.weights > 0)
+        rows = self.X if len(used) == self.count else self.X[used]
+        weights = self.weights[used] / self.weights[used].sum()
+        kernels = resolve(spec.kernels, self.names, degree)
+        kernels.use(used, self.X.shape)
+        scaler = None
+        if spec.scales and kernels.scales:
+            scaler = StandardScaler(with_mean=spec.centres)
+            scaler.fit(rows, sample_weight=weights * len(weights))
+        bases = kernels.fit(scaled(scaler, rows), rows, weights, self.place)
+        _refuse_overflow(bases, degree)
+        return MemoryPrepared(self, used, kernels, scaler, bases, self.y[used], weights)
+
+
+@dataclass(frozen=True)
+class MemoryPrepared:
+    """Rows in memory with their base kernels.
+
+    Attributes
+    ----------
+    rows : MemoryRows
+        All rows.
+    used : ndarray of int
+        Those of positive weight; all that follows is of them.
+    kernels : KernelSet
+        The base kernels, fitted.
+    scaler : StandardScaler or None
+        How columns were standardised.
+    bases : FeatureBlocks or GramStack
+        The base kernels on the rows.
+    y : ndarray of shape (n, c)
+        Targets.
+    weights : ndarray of shape (n,)
+        Sample weights, adding up to one.
+    """
+
+    rows: MemoryRows
+    used: Array
+    kernels: KernelSet
+    scaler: StandardScaler | None
+    bases: FeatureBlocks | GramStack
+    y: Array
+    weights: Array
+
+    def problem(self, spec: Spec, p: float) -> Problem:
+        """Return the problem; of strength one where the strength is to be chosen."""
+        strength = spec.strength if np.isfinite(spec.strength) else 1.0
+        return Problem(self.y, self.weights, spec.loss, strength, p, spec.intercept)
+
+    def fits(self, spec: Spec, degree: int, p: float) -> MemoryFits:
+        """Return the fits of a degree and an exponent."""
+        return MemoryFits(self, spec, degree, p)
+
+    def dual(self, alpha: Array) -> Array:
+        """Return dual variables of all rows, zero for those of no weight."""
+        out = np.zeros((self.rows.count, alpha.shape[1]))
+        out[self.used] = alpha
+        return out
+
+
+class MemoryFits:
+    """Models of one family of kernels on rows in memory; see :class:`~.base.Fits`."""
+
+    def __init__(self, prepared: MemoryPrepared, spec: Spec, degree: int, p: float) -> None:
+        self.prepared, self.verbose = prepared, spec.verbose
+        self.family = spec.family(prepared.bases, prepared.kernels, degree, p)
+        self.problem, self.centre = prepared.problem(spec, p), prepared.rows.centre
+
+    def start(self, rng: np.random.Generator) -> tuple[float, float]:
+        """Return the risk of the best constant, and the dual norm of the gradients there."""
+        return at_no_effect(self.problem, self.family, rng)
+
+    def solve(
+        self,
+        solver: str | Solver,
+        strength: float,
+        stop: StopRule,
+        rng: np.random.Generator,
+        start: Result | None = None,
+        callback: Callback | None = None,
+    ) -> Result:
+        """Return the model of a strength."""
+        problem = replace(self.problem, strength=strength)
+        found = match(solver, problem, self.family)
+        if self.verbose >= 2 and isinstance(solver, str):
+            cost = costs(self.family, problem.y.shape[1])
+            sys.stderr.write(f"{type(found).__name__} for p = {problem.p:g}: {cost}\n")
+        limits = stop.max_iter, stop.tol, stop.max_time
+        return run(found, problem, self.family, rng, *limits, callback, start)
+
+    def refit(self, result: Result) -> Result:
+        """Return the model of the same kernels without a penalty."""
+        return unpenalised(self.problem, self.family, result)
+
+    def grow(self, greedy: Greedy, stop: StopRule, rng: np.random.Generator) -> Iterator[Result]:
+        """Yield the models of 0, 1, 2, ... terms."""
+        return growing(greedy, self.problem, self.family, stop.max_iter, stop.max_time, rng)
+
+    def judge(self, rows: MemoryRows) -> Callable[[Result], tuple[float, Array]]:
+        """Return a function from models to their mean loss on other rows and predictions there."""
+        evaluate = Evaluator(self, rows)
+        held = rows.weights / (rows.weights.sum() or 1.0)
+        value = self.problem.loss.value
+
+        def judged(result: Result) -> tuple[float, Array]:
+            values = evaluate(result)
+            return float(np.sum(held[:, None] * value(rows.y, values))), values + rows.centre
+
+        return judged
+
+    def predictor(self, result: Result) -> Predictor:
+        """Return the learnt function of a model."""
+        learnt = make_predictor(self.family, result, self.problem.weights)
+        return replace(learnt, intercept=learnt.intercept + self.centre)
+
+    def dual(self, result: Result) -> Array:
+        """Return the dual variables of all rows, of shape (n, c)."""
+        return self.prepared.dual(result.solution.alpha)
+
+
+class Evaluator:
+    """Predictions of the models of one path on other rows.
+
+    Features of a kernel on these rows are made once for the whole path.
+    """
+
+    def __init__(self, fits: MemoryFits, rows: MemoryRows) -> None:
+        prepared = fits.prepared
+        self.fits = fits
+        self.bases = prepared.kernels.on(scaled(prepared.scaler, rows.X), rows.X, rows.place)
+        self.here = fits.family.on(self.bases)
+        self.columns: dict[Index, Array] = {}
+
+    def __call__(self, result: Result) -> Array:
+        """Return decision values less the centre of the targets, of shape (n_new, c)."""
+        solution, fits = result.solution, self.fits
+        if not solution.in_features or result.closed:
+            learnt = make_predictor(fits.family, result, fits.problem.weights)
+            return learnt.decision(self.bases)
+        fresh = [index for index in result.indices if index not in self.columns]
+        if fresh:
+            columns, owners = self.here.features(fresh)
+            columns = to_host(columns)
+            for i, index in enumerate(fresh):
+                self.columns[index] = columns[:, owners == i]
+        out = np.zeros((self.here.rows, solution.coefficients.shape[1])) + solution.intercept
+        if not len(result.indices):
+            return out
+        parts = [self.columns[index] for index in result.indices]
+        roots = np.repeat(np.sqrt(result.theta), [part.shape[1] for part in parts])
+        return out + np.hstack(parts) @ (roots[:, None] * solution.coefficients)
+
+
+def _refuse_overflow(bases: FeatureBlocks | GramStack, degree: int) -> None:
+    power = 2 * degree if bases.explicit else degree
+    largest = bases.largest
+    if largest > 1 and power * np.log10(largest) > LARGEST_EXPONENT:
+        raise ValueError(
+            f"X has values so large that products of degree {degree} overflow; the largest base "
+            f"feature or kernel value is {largest:.3g}. Use standardize=True or a smaller degree."
+        )
