@@ -11,7 +11,7 @@ from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV
 from manykernels.backend import Factor, add_to_diagonal, beside, largest, segment_sums, to_host
 from manykernels.bases import FeatureBlocks, GramStack
 from manykernels.families import Interactions, Monomials, ProductFamily, Tuples
-from manykernels.families import product_pricing as module
+from manykernels.families.pricing import limits as module
 from manykernels.families.pricing import pricer
 
 strict = pytest.importorskip("array_api_strict")
@@ -141,8 +141,8 @@ def test_pricing(place, kind, index_set, degree, kept, rng, monkeypatch):
     here, there = families(rng, place, kind, degree, index_set)
     alpha, weights = rng.normal(size=(20, 2)), rng.dirichlet(np.ones(20))
     if not kept:
-        monkeypatch.setattr(module, "KEPT", 0)
-        monkeypatch.setattr(module, "CACHED_BYTES", 0)
+        monkeypatch.setattr(module, "KEPT_SCORES", 0)
+        monkeypatch.setattr(module, "SPREAD_BYTES", 0)
     truth = dict(zip(here.indices(), here.at(alpha).all().tolist(), strict=True))
     best = sorted(truth, key=lambda index: -truth[index])[:8]
     for bits in (64, 32):
@@ -316,7 +316,7 @@ def test_contributions_take_tensors_and_lists(place, rng):
 
 
 def test_rough_spreads_are_never_the_answer(rng, monkeypatch):
-    monkeypatch.setattr(module, "CACHED_BYTES", 0)
+    monkeypatch.setattr(module, "SPREAD_BYTES", 0)
     X = rng.normal(size=(60, 5))
     X[:, 0] = 2.0
     alpha, weights = rng.normal(size=(60, 1)), np.full(60, 1 / 60)

@@ -80,7 +80,7 @@ def test_pair_tables_are_made_in_row_blocks(monkeypatch, rng):
     bases = FeatureBlocks(rng.normal(size=(10, 9)), [2, 1, 3, 1, 2])
     alpha = rng.normal(size=(10, 1))
     whole = bases.pair_sums(alpha, []), bases.pairs(alpha, 1, False)
-    monkeypatch.setattr("manykernels.bases.features._PAIR_ENTRIES", 20)
+    monkeypatch.setattr("manykernels.bases.features.PAIR_ENTRIES", 20)
     parts = bases.pair_sums(alpha, []), bases.pairs(alpha, 1, False)
     np.testing.assert_allclose(parts[0], whole[0])
     np.testing.assert_allclose(parts[1], whole[1])
@@ -109,7 +109,7 @@ def test_gram_stack_of_new_rows_keeps_its_shape(rng):
 def test_weighted_sums_of_gram_products(budget, rng, monkeypatch):
     """Of any indices, sorted or not, repeated or not, also between different rows."""
     if budget is not None:
-        monkeypatch.setattr("manykernels.bases.grams._BLOCK_BYTES", budget)
+        monkeypatch.setattr("manykernels.bases.grams.HOST_BLOCK_BYTES", budget)
     indices = [(), (3,), (0, 0), (0, 1), (1, 0), (2, 3), (0, 1, 2), (0, 0, 0), (3, 1, 0), (0, 1)]
     indices += [(1, 1, 2, 3), (0, 3, 3), (1, 1, 0, 0), (), (2,)]
     for shape in ((7, 7), (5, 9)):
@@ -126,7 +126,7 @@ def test_weighted_sums_of_gram_products(budget, rng, monkeypatch):
 @pytest.mark.parametrize("budget", [None, 1, 400], ids=["whole", "rows", "blocks"])
 def test_pairs_of_gram_kernels_in_row_blocks(budget, rng, monkeypatch):
     if budget is not None:
-        monkeypatch.setattr("manykernels.bases.grams._BLOCK_BYTES", budget)
+        monkeypatch.setattr("manykernels.bases.grams.HOST_BLOCK_BYTES", budget)
     bases = make_bases("gram", rng)
     state = prefix(bases, rng.normal(size=(12, 2)), (1,))
     table = np.einsum("st,ist,jst->ij", state, bases.grams, bases.grams)

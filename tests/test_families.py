@@ -146,7 +146,7 @@ def test_polynomials_in_row_blocks_equal_the_whole(kind, rng, monkeypatch):
     family = family_of("columns", kind, rng, r=5)
     alpha = rng.normal(size=(12, 1))
     whole = [family.at(alpha).moves(family.bases.start(alpha), k, ()) for k in (3, 4)]
-    monkeypatch.setattr("manykernels.families.products._CACHE_BYTES", 2000)
+    monkeypatch.setattr("manykernels.families.products.POLYNOMIAL_BYTES", 2000)
     blocked = family_of("columns", kind, np.random.default_rng(0), r=5)
     blocked.bases = family.bases
     parts = [blocked.at(alpha).moves(blocked.bases.start(alpha), k, ()) for k in (3, 4)]
@@ -353,7 +353,7 @@ def test_row_blocks_bound_the_memory(rng, monkeypatch):
     import tracemalloc
 
     rows = 600
-    monkeypatch.setattr("manykernels.families.products._CACHE_BYTES", 4_000_000)
+    monkeypatch.setattr("manykernels.families.products.POLYNOMIAL_BYTES", 4_000_000)
     family = ProductFamily(FeatureBlocks(rng.normal(size=(rows, 8))), 4, enumerate_below=0.0)
     alpha = rng.normal(size=(rows, 1))
     assert len(family.row_blocks) > 4

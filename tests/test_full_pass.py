@@ -121,7 +121,7 @@ def test_features_made_anew_equal_features_kept(representation, rng, monkeypatch
     problem, family, _, _ = random_setting(rng, Squared(), representation, 0.01, 4 / 3)
     kept, states = solved(problem, family)
     monkeypatch.setattr("manykernels.solvers.full_pass.KEPT_BYTES", 0)
-    monkeypatch.setattr("manykernels.families.base._BLOCK_ENTRIES", 3 * family.rows)
+    monkeypatch.setattr("manykernels.bases.features.BATCH_ENTRIES", 3 * family.rows)
     anew, again = solved(problem, family)
     assert len(again) == len(states)
     assert anew.solution.objective == pytest.approx(kept.solution.objective, rel=1e-9)

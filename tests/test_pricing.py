@@ -3,7 +3,7 @@ import pytest
 
 from checks import base_grams, make_bases, product_gram
 from manykernels.families import Interactions, ListFamily, Monomials, ProductFamily, Tuples
-from manykernels.families import product_pricing as module
+from manykernels.families.pricing import limits as module
 from manykernels.families.pricing import pricer
 
 REPRESENTATIONS = ["columns", "blocks", "sparse", "grams"]
@@ -79,9 +79,9 @@ def test_blocks_of_rows_and_spreads_made_anew_change_nothing(rng, monkeypatch):
     family = ProductFamily(make_bases("blocks", rng, n=50, r=4), 3)
     alpha, weights = rng.normal(size=(50, 2)), rng.dirichlet(np.ones(50))
     whole = pricer(family, weights).top(alpha, 10)
-    monkeypatch.setattr(module, "ROWS", 7)
-    monkeypatch.setattr(module, "CHUNK", 2)
-    monkeypatch.setattr(module, "CACHED_BYTES", 0)
+    monkeypatch.setattr(module, "CACHED_ROWS", 7)
+    monkeypatch.setattr(module, "PAIR_KERNELS", 2)
+    monkeypatch.setattr(module, "SPREAD_BYTES", 0)
     parts = pricer(family, weights)
     for _ in range(2):
         again = parts.top(alpha, 10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from numpy.typing import NDArray
@@ -9,13 +10,18 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 """An array of numbers, of float64 unless said otherwise."""
 
-LARGE = 10**300
+Index = Hashable
+"""A kernel of a family. What it is belongs to the family alone: it can be hashed and compared for
+equality; ``family.name`` and ``family.factors`` say what it stands for. Model files can hold
+numbers, strings and tuples of them."""
+
+Product = tuple[int, ...]
+"""A product of base kernels: their sorted numbers, with repetition; ``()`` is the constant one."""
+
+LARGEST_COUNT = 10**300
+"""Counts above this are held as this float: just below the largest one, 1.8e308."""
 
 
 def approximately(count: int) -> float:
     """Return a count as a float; counts beyond the range of floats as 1e300."""
-    return float(min(count, LARGE))
-
-
-Index = tuple[int, ...]
-"""A product kernel: the sorted numbers of its base kernels, with repetition; ``()`` is constant."""
+    return float(min(count, LARGEST_COUNT))

@@ -9,7 +9,7 @@ from itertools import count
 
 import numpy as np
 
-from ..arrays import Array, Index
+from ..arrays import Array, Index, Product
 from ..certificate import Certificate, from_norm
 from ..dual import Columns, DualSolution, GramSystem, System, solve
 from ..families import KernelFamily, ProductFamily, WeightedFamily
@@ -47,7 +47,7 @@ class Round:
     ----------
     k : int
         Number of the round to come, from 1.
-    nodes : list of Index
+    nodes : list of Product
         The hull: an ancestor-closed set of nodes.
     zeta : ndarray
         Weights of their kernels.
@@ -58,7 +58,7 @@ class Round:
     """
 
     k: int
-    nodes: list[Index]
+    nodes: list[Product]
     zeta: Array
     solution: DualSolution
     certificate: Certificate
@@ -75,7 +75,7 @@ class Round:
     @property
     def weights(self) -> tuple[list[Index], Array]:
         """The nodes and the weights of their kernels."""
-        return self.nodes, self.zeta
+        return [*self.nodes], self.zeta
 
 
 class Reduced:
@@ -96,13 +96,13 @@ class Reduced:
 
     def __init__(self, grid: Grid, family: KernelFamily) -> None:
         self.grid, self.family = grid, family
-        self.nodes: list[Index] = []
+        self.nodes: list[Product] = []
         self.x = np.zeros(0)  # d_v^2 eta_v, on the simplex
         self.columns, self.owners = Columns(np.zeros((family.rows, 0))), np.zeros(0, dtype=int)
         self.grams = np.zeros((0, family.rows, family.rows))
         self.enter([()])
 
-    def enter(self, nodes: list[Index]) -> None:
+    def enter(self, nodes: list[Product]) -> None:
         """Add nodes, all of whose parents are inside, with a small weight each."""
         share = NEWCOMERS if self.nodes else 1.0
         fresh = np.full(len(nodes), share / len(nodes))
@@ -141,7 +141,7 @@ class Reduced:
         out._set([self.nodes[i] for i in kept.tolist()])
         return out
 
-    def _set(self, nodes: list[Index]) -> None:
+    def _set(self, nodes: list[Product]) -> None:
         self.nodes = nodes
         self.prices = self.grid.prices(nodes)
         self.above = ancestry(nodes, self.grid.count)
@@ -296,7 +296,7 @@ class ActiveSet:
         solution: DualSolution,
         norm: float,
         sums_below: ListedSums | ProductSums,
-    ) -> tuple[list[Index], Array, Certificate]:
+    ) -> tuple[list[Product], Array, Certificate]:
         """Return the sources of the active set, the sums below them, and the certificate."""
         sources = self.grid.sources(set(reduced.nodes))
         sums = sums_below(solution.alpha, sources) if sources else np.zeros(0)

@@ -11,7 +11,7 @@ from math import comb
 import numpy as np
 from scipy import sparse
 
-from ..arrays import Array, Index
+from ..arrays import Array, Product
 from ..bases import BaseKernels, FeatureBlocks, GramStack
 from ..families import Interactions, Monomials, ProductFamily, WeightedFamily
 
@@ -79,11 +79,11 @@ class Grid:
         """Whether the total degree excludes any node."""
         return self.depth < self.count * self.power
 
-    def prices(self, nodes: Sequence[Index]) -> Array:
+    def prices(self, nodes: Sequence[Product]) -> Array:
         """Return :math:`d_v`."""
         return np.array([self.growth ** len(v) if v else self.root_weight for v in nodes])
 
-    def weight(self, node: Index) -> float:
+    def weight(self, node: Product) -> float:
         """Return the factor of a node's kernel."""
         return float(np.prod([comb(self.power, node.count(j)) for j in set(node)]))
 
@@ -92,7 +92,7 @@ class Grid:
         kind = Interactions() if self.power == 1 else Monomials()
         return WeightedFamily(ProductFamily(bases, self.depth, kind, names=names), self.weight)
 
-    def sources(self, hull: set[Index]) -> list[Index]:
+    def sources(self, hull: set[Product]) -> list[Product]:
         """Return the nodes outside an ancestor-closed set all of whose parents are inside."""
         found = set()
         for node in hull:
@@ -104,12 +104,12 @@ class Grid:
         return sorted(v for v in found - hull if all(u in hull for u in parents(v)))
 
 
-def parents(node: Index) -> list[Index]:
+def parents(node: Product) -> list[Product]:
     """Return the nodes with one factor less."""
     return [node[:i] + node[i + 1 :] for i in range(len(node)) if i == 0 or node[i] != node[i - 1]]
 
 
-def ancestry(nodes: Sequence[Index], count: int) -> Array:
+def ancestry(nodes: Sequence[Product], count: int) -> Array:
     """Return the matrix that tells whether node v is an ancestor of node w, or w itself."""
     powers = np.zeros((len(nodes), count), dtype=np.int16)
     for i, node in enumerate(nodes):
@@ -168,7 +168,7 @@ class ListedSums:
         entries = (np.concatenate(rows), np.concatenate(columns))
         return sparse.csr_array((np.concatenate(values), entries), shape=shape)
 
-    def __call__(self, alpha: Array, nodes: Sequence[Index]) -> Array:
+    def __call__(self, alpha: Array, nodes: Sequence[Product]) -> Array:
         """Return the sums of some nodes other than the root."""
         sums = self.matrix @ (self.factors * self.family.at(alpha).all())
         return np.asarray(sums[[self.positions[v] for v in nodes]])
@@ -184,13 +184,13 @@ class ProductSums:
     def __init__(self, grid: Grid, bases: BaseKernels) -> None:
         self.grid, self.bases = grid, bases
 
-    def __call__(self, alpha: Array, nodes: Sequence[Index]) -> Array:
+    def __call__(self, alpha: Array, nodes: Sequence[Product]) -> Array:
         """Return the sums of some nodes other than the root."""
         size = max(1, _BATCH_BYTES // (8 * self.bases.rows**2))
         parts = [nodes[start : start + size] for start in range(0, len(nodes), size)]
         return np.concatenate([np.zeros(0), *(self._batch(alpha, part) for part in parts)])
 
-    def _batch(self, alpha: Array, nodes: Sequence[Index]) -> Array:
+    def _batch(self, alpha: Array, nodes: Sequence[Product]) -> Array:
         powers = np.array([[v.count(j) for j in range(self.grid.count)] for v in nodes])
         out = np.zeros(len(nodes))
         for rows in self.bases.row_blocks(_BATCH_BYTES // len(nodes)):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ..arrays import Array, Index
+from ..arrays import Array, Product
 from ..backend import (
     beside,
     columnwise,
@@ -20,16 +21,29 @@ from ..backend import (
     real,
     segment_sums,
     take,
+    times,
     to_host,
 )
-from .base import split_rows
+from .base import BaseKernels, Cross, split_rows
+from .columns import dense, khatri_rao, scale_columns, scale_rows
 
-_COLUMNS = 256  # columns made dense at a time
-_ROWS = 8192  # rows scaled at a time where there are many
-_PAIR_ENTRIES = 4_000_000  # entries of the r x r table of pairs held at a time
+DENSE_COLUMNS = 256
+"""Columns of the features made dense at a time where products of matrices are contracted. Set by
+judgement, not measured."""
+
+CACHED_ROWS = 8192
+"""Rows of the data that enter a matrix product at a time on the host, so that they stay in the
+processor's cache. Set by judgement, not measured."""
+
+PAIR_ENTRIES = 4_000_000
+"""Numbers of the r x r table of pairs held at a time: 32 MB. Set by judgement, not measured."""
+
+BATCH_ENTRIES = 2**20
+"""Numbers of the features of many products made at a time: 8 MB. Set by judgement, not
+measured."""
 
 
-class FeatureBlocks:
+class FeatureBlocks(BaseKernels):
     r"""Base kernels :math:`K_j = \Phi_j \Phi_j^\top` given by features, in memory O(n R).
 
     Parameters
@@ -97,6 +111,21 @@ class FeatureBlocks:
         """Whether the features are few next to the rows: O(n R^2) against O(n^2 R)."""
         return bool(self.features.shape[1] <= 4 * self.rows)
 
+    def mass_work(self, degree: int) -> float:
+        """Return the rows times the mean number of features of a product."""
+        return self.rows * float(self.sizes.mean() ** degree)
+
+    def tree_work(self, degree: int) -> float:
+        """Return the multiplications of contractions and, beyond degree 2, of tables of pairs."""
+        width = self.features.shape[1]
+        pairs = 50 * self.rows * width**2 if degree > 2 else 0
+        return float(sum(range(3, degree + 1)) * self.rows**2) * width + pairs
+
+    def between(self, other: BaseKernels) -> CrossBlocks:
+        """Return the kernels between own rows and those of ``other``."""
+        assert isinstance(other, FeatureBlocks)
+        return CrossBlocks(self, other)
+
     def take(self, rows: slice) -> FeatureBlocks:
         """Return the same blocks on some of the rows."""
         features = self.features
@@ -115,27 +144,93 @@ class FeatureBlocks:
         """Return the features of base kernel ``j``, dense, of shape (n, m_j)."""
         return self.columns(self.offsets[j], self.offsets[j + 1])
 
-    def products(self, indices: Sequence[Index]) -> tuple[Array, Array]:
-        """Return the features of product kernels side by side, and which index owns each column.
-
-        O(n D) for each column.
-        """
+    def products(
+        self, products: Sequence[Product], scales: Array | float = 1.0
+    ) -> tuple[Array, Array]:
+        """Return scaled features of product kernels, and whose they are; O(n D) a column."""
         if self.single:
-            return self._single_products(indices), np.arange(len(indices))
-        ones = filled(1.0, (self.rows, 1), self.features)
-        parts = [reduce(khatri_rao, (self.block(j) for j in index), ones) for index in indices]
-        owners = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
-        return namespace(ones).concat([ones[:, :0], *parts], axis=1), owners
+            columns, owners = self._single_products(products), np.arange(len(products))
+        else:
+            ones = filled(1.0, (self.rows, 1), self.features)
+            parts = [reduce(khatri_rao, map(self.block, product), ones) for product in products]
+            owners = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
+            columns = namespace(ones).concat([ones[:, :0], *parts], axis=1)
+        if np.all(scales == 1):
+            return columns, owners
+        return scale_columns(columns, np.sqrt(scales)[owners]), owners
 
-    def _single_products(self, indices: Sequence[Index]) -> Array:
-        out = filled(1.0, (len(indices), self.rows), self.features)
-        degrees = np.fromiter((len(index) for index in indices), dtype=int, count=len(indices))
+    def widths(self, products: Sequence[Product]) -> list[int]:
+        """Return the number of features of each product."""
+        sizes = self.sizes.tolist()
+        return [prod(sizes[j] for j in product) for product in products]
+
+    def batches(self, products: Sequence[Product]) -> list[slice]:
+        """Cut a list of products so that the features of a part stay of bounded size."""
+        room = max(1, BATCH_ENTRIES // max(1, self.rows))
+        if self.single:
+            return [slice(start, start + room) for start in range(0, len(products), room)]
+        cuts, held = [0], 0
+        for i, width in enumerate(self.widths(products)):
+            if held and held + width > room:
+                cuts.append(i)
+                held = 0
+            held += width
+        return [slice(a, b) for a, b in pairwise([*cuts, len(products)]) if b > a]
+
+    def _in_batches(
+        self, products: Sequence[Product], scales: Array | float
+    ) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield parts of a list of products with their scaled features, and whose they are."""
+        for part in self.batches(products):
+            yield part, *self.products(products[part], _some(scales, part))
+
+    def masses(
+        self, state: Array, products: Sequence[Product], scales: Array | float = 1.0
+    ) -> Array:
+        """Return the energies of the features' inner products with the state; O(n D) each."""
+        out = np.zeros(len(products))
+        for part, columns, owners in self._in_batches(products, scales):
+            energy = np.sum(to_host(columns.T @ state) ** 2, axis=1)
+            out[part] = np.bincount(owners, weights=energy, minlength=len(out[part]))
+        return out
+
+    def weighted_sum(
+        self,
+        products: Sequence[Product],
+        weights: Array,
+        scales: Array | float = 1.0,
+        other: BaseKernels | None = None,
+    ) -> Array:
+        """Return a weighted sum of product kernels; O(n m) for each feature."""
+        shape = (self.rows, self.rows if other is None else other.rows)
+        total = filled(0.0, shape, self.features)
+        for part, columns, owners in self._in_batches(products, scales):
+            right = columns
+            if other is not None:
+                right = other.products(products[part], _some(scales, part))[0]
+            total += scale_columns(columns, weights[part][owners]) @ right.T
+        return total
+
+    def mean_squares(
+        self, products: Sequence[Product], scales: Array, row_weights: Array
+    ) -> tuple[Array, Array]:
+        """Return mean squares and squared means of the features, summed over those of a product."""
+        squares, means = np.zeros(len(products)), np.zeros(len(products))
+        for part, columns, owners in self._in_batches(products, scales):
+            count = len(squares[part])
+            squares[part] = np.bincount(owners, times((columns**2).T, row_weights), count)
+            means[part] = np.bincount(owners, times(columns.T, row_weights) ** 2, count)
+        return squares, means
+
+    def _single_products(self, products: Sequence[Product]) -> Array:
+        out = filled(1.0, (len(products), self.rows), self.features)
+        degrees = np.fromiter(map(len, products), dtype=int, count=len(products))
         # By degree; put in order at the end unless they are.
         order = np.argsort(degrees, kind="stable")
         start = int(np.count_nonzero(degrees == 0))
         for degree in np.unique(degrees[degrees > 0]).tolist():
             which = order[start : start + int(np.count_nonzero(degrees == degree))]
-            table = np.array([indices[i] for i in which.tolist()])
+            table = np.array([products[i] for i in which.tolist()])
             self._multiply(table, out[start : start + len(which), :])
             start += len(which)
         return take(out, np.argsort(order), axis=0).T
@@ -236,7 +331,7 @@ class FeatureBlocks:
         """Yield blocks of rows of the table <M, K_i K_j>, i, j >= first, with their first i."""
         right = self.features[:, int(self.offsets[first]) :]
         inside = self.offsets[first:-1] - self.offsets[first]
-        height = max(1, _PAIR_ENTRIES // max(1, right.shape[1]))
+        height = max(1, PAIR_ENTRIES // max(1, right.shape[1]))
         for start in range(first, self.count, height):
             stop = min(start + height, self.count)
             left = self.columns_of(start, stop)
@@ -254,13 +349,12 @@ class FeatureBlocks:
 
     def _weighted_products(self, left: Any, right: Any, column: Array) -> Array:
         """Return left' diag(column) right, some rows at a time."""
-        # On the host, so many at a time as stay in the cache.
-        if not isinstance(right, np.ndarray) or self.rows <= 2 * _ROWS:
-            return dense(left.T @ _scale_rows(right, column))
+        if not isinstance(right, np.ndarray) or self.rows <= 2 * CACHED_ROWS:
+            return dense(left.T @ scale_rows(right, column))
         total = filled(0.0, (left.shape[1], right.shape[1]), right)
-        for start in range(0, self.rows, _ROWS):
-            rows = slice(start, start + _ROWS)
-            total += left[rows, :].T @ _scale_rows(right[rows, :], column[rows])
+        for start in range(0, self.rows, CACHED_ROWS):
+            rows = slice(start, start + CACHED_ROWS)
+            total += left[rows, :].T @ scale_rows(right[rows, :], column[rows])
         return total
 
     def _block_sums(self, squares: Array) -> Array:
@@ -286,8 +380,8 @@ class FeatureBlocks:
                     grown = self.extend(grown, j)
                     out[j, power] = float(_forms(grown, weight, rows).sum())
             return out
-        for start in range(0, self.count, _COLUMNS):
-            stop = min(start + _COLUMNS, self.count)
+        for start in range(0, self.count, DENSE_COLUMNS):
+            stop = min(start + DENSE_COLUMNS, self.count)
             block = self.columns(start, stop)
             for c in range(state.shape[1]):
                 grown = block * state[:, c][:, None]
@@ -298,14 +392,18 @@ class FeatureBlocks:
         return out
 
 
-class CrossBlocks:
+class CrossBlocks(Cross):
     """Kernels of features between two sets of rows; ``rows`` selects on the left."""
 
     def __init__(
         self, left: FeatureBlocks, right: FeatureBlocks, rows: slice = slice(None)
     ) -> None:
         self.left, self.right, self.selected = left, right, rows
-        self.count = left.count
+
+    @property
+    def count(self) -> int:
+        """Number of base kernels."""
+        return self.left.count
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -325,7 +423,11 @@ class CrossBlocks:
         if self.left.single:
             left = self.left.features[self.selected, :] ** k
             return dense(left @ (self.right.features**k).T)
-        return sum((self.kernel(j) ** k for j in range(self.count)), self.filled(0.0))
+        return super().power_sum(k)
+
+
+def _some(scales: Array | float, part: slice) -> Array | float:
+    return scales[part] if isinstance(scales, np.ndarray) else scales
 
 
 def _forms(columns: Array, weight: Array | None, rows: slice) -> Array:
@@ -334,28 +436,3 @@ def _forms(columns: Array, weight: Array | None, rows: slice) -> Array:
     if weight is None:
         return to_host(xp.sum(part, axis=0) * xp.sum(columns, axis=0))
     return to_host(xp.sum(part * (weight @ columns), axis=0))
-
-
-def dense(matrix: Any) -> Any:
-    """Return a matrix as an ordinary array."""
-    return np.asarray(matrix.toarray()) if sparse.issparse(matrix) else matrix
-
-
-def _scale_rows(matrix: Any, factors: Array) -> Any:
-    if sparse.issparse(matrix):
-        return sparse.diags_array(factors) @ matrix
-    return matrix * factors[:, None]
-
-
-def scale_columns(matrix: Any, factors: Array) -> Any:
-    """Multiply the columns of a matrix, sparse or not, by factors."""
-    if sparse.issparse(matrix):
-        return matrix @ sparse.diags_array(factors)
-    return matrix * beside(factors, matrix)
-
-
-def khatri_rao(left: Array, right: Array) -> Array:
-    """Return all products of a column of ``left`` with a column of ``right``."""
-    columns = left.shape[1] * right.shape[1]
-    products = left[:, :, None] * right[:, None, :]
-    return namespace(left).reshape(products, (left.shape[0], columns))

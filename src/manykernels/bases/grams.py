@@ -6,15 +6,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arrays import Array, Index
-from ..backend import beside, filled, namespace, on_host, real, to_host
-from .base import split_rows
+from ..arrays import Array, Product
+from ..backend import beside, filled, namespace, on_host, real, times, to_host
+from .base import BaseKernels, Cross, split_rows
 
-_BLOCK_BYTES = 2**20  # of rows of base kernels worked on at a time: they stay in the cache
-_DEVICE_BYTES = 2**31  # as many on a device, which needs large pieces of work
+HOST_BLOCK_BYTES = 2**20
+"""Bytes of the matrices' rows worked on at a time on the host, so that they stay in the
+processor's cache. Set by judgement, not measured."""
+
+DEVICE_BLOCK_BYTES = 2**31
+"""Bytes of the matrices' rows worked on at a time on a device, which needs large pieces of work.
+Set by judgement, not measured."""
+
+ENTRYWISE_COST = 5
+"""Time of a multiplication in an entrywise product of matrices, in those of a matrix product.
+Set by judgement, not measured."""
 
 
-class GramStack:
+class GramStack(BaseKernels, Cross):
     r"""Any base kernels, as matrices :math:`K_1, \dots, K_r` in memory O(r n m).
 
     Parameters
@@ -75,40 +84,68 @@ class GramStack:
         """Return a matrix of one value."""
         return filled(value, self.shape, self.grams)
 
-    def power_sum(self, k: int) -> Array:
-        """Return the sum of the k-th powers of all kernels."""
-        return sum((self.kernel(j) ** k for j in range(self.count)), self.filled(0.0))
-
-    def product(self, index: Sequence[int]) -> Array:
+    def product(self, product: Sequence[int]) -> Array:
         """Return the matrix of a product kernel; O(n m D)."""
         out = self.filled(1.0)
-        for j in index:
+        for j in product:
             out *= self.kernel(j)
         return out
 
-    def masses(self, state: Array, indices: Sequence[Index]) -> Array:
+    def mass_work(self, degree: int) -> float:
+        """Return the entries of a matrix."""
+        return float(self.rows**2)
+
+    def tree_work(self, degree: int) -> float:
+        """Return the multiplications of entrywise products."""
+        contractions = (sum(range(3, degree + 1)) + 50) * self.rows**2
+        return ENTRYWISE_COST * float(contractions) * self.count
+
+    def between(self, other: BaseKernels) -> GramStack:
+        """Return the matrices, which are between two sets of rows already."""
+        return self
+
+    def masses(
+        self, state: Array, products: Sequence[Product], scales: Array | float = 1.0
+    ) -> Array:
         """Return the inner products of a state and product kernels; O(n m D) each."""
-        return np.array([_inner(state, self.product(index)) for index in indices])
+        return np.array([_inner(state, self.product(product)) for product in products]) * scales
+
+    def mean_squares(
+        self, products: Sequence[Product], scales: Array, row_weights: Array
+    ) -> tuple[Array, Array]:
+        """Return weighted means of the matrices' diagonals and of all their entries."""
+        squares, means = np.zeros(len(products)), np.zeros(len(products))
+        for i, product in enumerate(products):
+            gram = self.product(product)
+            squares[i] = row_weights @ to_host(namespace(gram).linalg.diagonal(gram))
+            means[i] = row_weights @ times(gram, row_weights)
+        return squares * scales, means * scales
 
     def _rows_at_a_time(self, count: int) -> list[slice]:
-        """Cut the rows so that those of so many kernels are a good piece of work."""
-        room = _BLOCK_BYTES if on_host(self.grams) else _DEVICE_BYTES
+        """Cut the rows so that those of ``count`` matrices are a good piece of work."""
+        room = HOST_BLOCK_BYTES if on_host(self.grams) else DEVICE_BLOCK_BYTES
         return split_rows(self.rows, room // max(1, count))
 
-    def weighted_sum(self, indices: Sequence[Index], weights: Array) -> Array:
-        r"""Return :math:`\sum_i w_i K_i` over product kernels.
+    def weighted_sum(
+        self,
+        products: Sequence[Product],
+        weights: Array,
+        scales: Array | float = 1.0,
+        other: BaseKernels | None = None,
+    ) -> Array:
+        """Return a weighted sum of product kernels.
 
         Kernels that share all but their last two factors are summed by one matrix product,
         O(a b n m) if a and b different base kernels occur as these factors.
         """
         total = self.filled(0.0)
-        groups: dict[Index, dict[tuple[int, int], float]] = {}
-        for index, weight in zip(indices, weights.tolist(), strict=True):
-            if len(index) < 2:
-                total += weight * self.product(index)
+        groups: dict[Product, dict[tuple[int, int], float]] = {}
+        for product, weight in zip(products, (weights * scales).tolist(), strict=True):
+            if len(product) < 2:
+                total += weight * self.product(product)
             else:
-                group = groups.setdefault(tuple(index[:-2]), {})
-                pair = (index[-2], index[-1])
+                group = groups.setdefault(tuple(product[:-2]), {})
+                pair = (product[-2], product[-1])
                 group[pair] = group.get(pair, 0.0) + weight
         for prefix, group in groups.items():
             first, left = np.unique([j for j, _ in group], return_inverse=True)

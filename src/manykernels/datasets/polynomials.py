@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from ..arrays import Index
+from ..arrays import Product
 from ..randomness import generator
 
 
@@ -86,7 +86,7 @@ def make_sparse_polynomial(
             f"{r} variables; got {terms}. Use fewer terms, more variables or a higher degree."
         )
     rng = generator(random_state)
-    drawn: dict[Index, None] = {}
+    drawn: dict[Product, None] = {}
     while len(drawn) < terms:
         monomial = _monomial(r, degree, rng)
         if monomial:
@@ -100,7 +100,7 @@ def make_sparse_polynomial(
     return Bunch(data=data, target=target, terms=list(drawn), coefficients=coefficients)
 
 
-def _monomial(r: int, degree: int, rng: np.random.Generator) -> Index:
+def _monomial(r: int, degree: int, rng: np.random.Generator) -> Product:
     """Draw from the monomials of degree 0 to ``degree``, all equally likely.
 
     They are the multisets of ``degree`` factors from 1, x_0, .., x_{r-1}. Such a multiset is a

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..arrays import Index
+from ..arrays import Product
 from ..baselines.power_kernel import Expansion
 from ..datasets import make_sparse_polynomial
 from .methods import Method, combination, hierarchical, lasso, lp_norm, ours
@@ -85,7 +85,7 @@ def compute(run: Run, data_dir: Path | None) -> list[Row]:
     ]
 
 
-def term_shares(model: Any) -> dict[Index, float]:
+def term_shares(model: Any) -> dict[Product, float]:
     """Return the share of each term but the constant in the variance of a fitted function."""
     predictor = model._predictor
     if isinstance(predictor, Expansion):

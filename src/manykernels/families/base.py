@@ -5,18 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
-from math import prod
+from functools import cached_property
+from itertools import groupby
 from typing import Self
 
 import numpy as np
 
-from ..arrays import Array, Index, approximately
-from ..backend import filled, times
-from ..bases import BaseKernels, FeatureBlocks, GramStack
-from ..bases.features import scale_columns
-
-_BLOCK_ENTRIES = 2**20  # entries of the features made at a time when many kernels are summed
+from ..arrays import Array, Index, Product, approximately
+from ..bases import BaseKernels
+from .pricing import ListPricer, Pricer
 
 
 @dataclass(frozen=True)
@@ -58,64 +55,116 @@ class Draw:
 
 
 class KernelFamily(ABC):
-    r"""A set of products of base kernels with scale factors :math:`\rho_i`.
+    r"""A set of kernels with scale factors :math:`\rho_i`, made of base kernels.
+
+    Every family knows what its indices stand for (``factors``, ``name``), what its kernels weigh
+    (``weights``), how they look on other rows (``on``), and the gradients of given ones (``at``).
+    What else it can do it declares. A family that declares ``listable`` needs only ``indices``:
+    everything below then has a plain version, which lists all kernels.
 
     Parameters
     ----------
-    bases : FeatureBlocks or GramStack
+    bases : BaseKernels
         The base kernels on some rows.
     names : sequence of str, default=x0, x1, ...
         Their names.
+
+    Attributes
+    ----------
+    listable : bool
+        Whether there are finitely many kernels: ``size``, ``distinct``, ``enumeration_work``,
+        ``indices``, ``all_features``, ``equal_weights``, and ``all`` of its gradients.
+    priceable : bool
+        Whether the kernels of largest gradient of the whole family can be found: ``pricer``.
+    drawable : bool
+        Whether kernels can be drawn: ``uniform``, and ``draw`` and ``mass`` of its gradients.
+    summable : bool
+        Whether the sum of all kernels is known: ``closed``.
     """
 
-    def __init__(
-        self, bases: FeatureBlocks | GramStack, names: Sequence[str] | None = None
-    ) -> None:
+    listable: bool = True
+    priceable: bool = True
+    drawable: bool = True
+    summable: bool = True
+
+    def __init__(self, bases: BaseKernels, names: Sequence[str] | None = None) -> None:
         self.bases = bases
         self.names = [f"x{j}" for j in range(bases.count)] if names is None else list(names)
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """Exact number of members of the index set."""
-
-    @property
-    @abstractmethod
-    def distinct(self) -> int:
-        """Number of distinct kernels: the number of weights after merging equal members."""
-
-    @property
-    @abstractmethod
-    def enumeration_work(self) -> float:
-        """Multiplications that computing every gradient takes."""
-
-    @abstractmethod
-    def at(self, alpha: Array) -> GradientField:
-        """Return the gradient at a dual point of shape (n, c), c outputs."""
-
-    @abstractmethod
-    def indices(self) -> list[Index]:
-        """Return all distinct kernels."""
-
-    @abstractmethod
-    def uniform(self, count: int, rng: np.random.Generator) -> tuple[list[Index], Array]:
-        """Draw kernels uniformly from the index set; return them and their probabilities."""
 
     @abstractmethod
     def weights(self, indices: Sequence[Index]) -> Array:
         r"""Return :math:`\rho_i^{-2}`."""
 
-    def prices(self, indices: Sequence[Index]) -> Array:
+    def unmerged_weights(self, indices: Sequence[Index]) -> Array:
         r"""Return :math:`\rho_i^{-2}` without what merging equal members adds to it."""
         return self.weights(indices)
 
     @abstractmethod
-    def on(self, bases: FeatureBlocks | GramStack) -> Self:
+    def on(self, bases: BaseKernels) -> Self:
         """Return the same family on other rows."""
 
-    @abstractmethod
+    def at(self, alpha: Array) -> GradientField:
+        """Return the gradient at a dual point of shape (n, c), c outputs."""
+        return ListedField(self, alpha)
+
+    def factors(self, index: Index) -> Product:
+        """Return the numbers of the base kernels that a kernel is the product of.
+
+        By default the index itself. Kernels that are no such products have none.
+        """
+        assert isinstance(index, tuple)
+        return index
+
+    def products(self, indices: Sequence[Index]) -> Sequence[Product]:
+        """Return the factors of many kernels."""
+        return [self.factors(index) for index in indices]
+
+    def name(self, index: Index) -> str:
+        """Return for instance ``"age^2 * income"``; the constant kernel is ``"1"``.
+
+        Several base kernels of one name are kernels of one variable, which is named once.
+        """
+        factors = groupby(self.factors(index))
+        powers = {self.names[j]: len(list(group)) for j, group in factors}
+        return " * ".join(n if k == 1 else f"{n}^{k}" for n, k in powers.items()) or "1"
+
+    def indices(self) -> list[Index]:
+        """Return all distinct kernels."""
+        raise NotImplementedError(f"{type(self).__name__} has no list of its kernels")
+
+    @property
+    def size(self) -> int:
+        """Exact number of members of the index set."""
+        return self.distinct
+
+    @property
+    def distinct(self) -> int:
+        """Number of distinct kernels: the number of weights after merging equal members."""
+        return len(self.indices())
+
+    @property
+    def enumeration_work(self) -> float:
+        """Multiplications that computing every gradient takes."""
+        indices = self.indices()
+        widths = self.widths(indices) if self.explicit else [self.rows] * len(indices)
+        return float(self.rows) * sum(widths)
+
+    def uniform(self, count: int, rng: np.random.Generator) -> tuple[list[Index], Array]:
+        """Draw kernels uniformly from the index set; return them and their probabilities."""
+        indices = self.indices()
+        drawn = rng.integers(len(indices), size=count).tolist()
+        return [indices[i] for i in drawn], np.full(count, 1 / len(indices))
+
     def closed(self, other: Self | None = None) -> Array:
-        r"""Return the sum of all kernels, each with weight :math:`\rho_i^{-2}`."""
+        r"""Return the sum of all kernels, each with weight :math:`\rho_i^{-2}`.
+
+        Between own rows and those of ``other``, by default own rows: the optimum of p = 2.
+        """
+        return self.gram(self.indices(), np.ones(self.distinct), other)
+
+    def pricer(self, row_weights: Array | None, bits: int, centred: bool) -> Pricer:
+        """Return what finds the kernels of largest gradient; see :func:`pricing.pricer`."""
+        return ListPricer(self, row_weights, centred)
 
     def equal_weights(self, nu: float) -> Array:
         r"""Return equal weights of the members of the index set, of norm one, merged.
@@ -136,9 +185,7 @@ class KernelFamily(ABC):
 
     def features(self, indices: Sequence[Index]) -> tuple[Array, Array]:
         r"""Return columns :math:`\phi_i/\rho_i`, and the position of the index each belongs to."""
-        assert isinstance(self.bases, FeatureBlocks)
-        columns, owners = self.bases.products(indices)
-        return scale_columns(columns, np.sqrt(self.weights(indices))[owners]), owners
+        return self.bases.products(self.products(indices), self.weights(indices))
 
     def all_features(self) -> tuple[Array, Array]:
         """Return the features of all kernels, in the order of ``indices()``."""
@@ -150,9 +197,7 @@ class KernelFamily(ABC):
 
     def widths(self, indices: Sequence[Index]) -> list[int]:
         """Return the number of features of each kernel."""
-        assert isinstance(self.bases, FeatureBlocks)
-        sizes = self.bases.sizes.tolist()
-        return [prod(sizes[j] for j in index) for index in indices]
+        return self.bases.widths(self.products(indices))
 
     def gram(
         self, indices: Sequence[Index], theta: Array, other: KernelFamily | None = None
@@ -162,36 +207,13 @@ class KernelFamily(ABC):
         By default between own rows; Gram matrices bring their other rows with them. O(n m) for
         each kernel, with features made in blocks of bounded size.
         """
-        if isinstance(self.bases, GramStack):
-            return self.bases.weighted_sum(indices, theta * self.weights(indices))
-        shape = (self.rows, self.rows if other is None else other.rows)
-        total = filled(0.0, shape, self.bases.features)
-        for part in self.batches(indices):
-            columns, owners = self.features(indices[part])
-            right = columns if other is None else other.features(indices[part])[0]
-            total += scale_columns(columns, theta[part][owners]) @ right.T
-        return total
+        there = None if other is None else other.bases
+        products, scales = self.products(indices), self.weights(indices)
+        return self.bases.weighted_sum(products, theta, scales, there)
 
     def batches(self, indices: Sequence[Index]) -> list[slice]:
         """Cut a list of kernels so that the features of a part stay of bounded size."""
-        room = max(1, _BLOCK_ENTRIES // max(1, self.rows))
-        if not isinstance(self.bases, FeatureBlocks) or self.bases.single:
-            return [slice(start, start + room) for start in range(0, len(indices), room)]
-        cuts, held = [0], 0
-        for i, width in enumerate(self.widths(indices)):
-            if held and held + width > room:
-                cuts.append(i)
-                held = 0
-            held += width
-        return [slice(a, b) for a, b in pairwise([*cuts, len(indices)]) if b > a]
-
-    def name(self, index: Index) -> str:
-        """Return for instance ``"age^2 * income"``; the constant kernel is ``"1"``.
-
-        Several base kernels of one name are kernels of one variable, which is named once.
-        """
-        powers = [(self.names[j], len(list(group))) for j, group in groupby(index)]
-        return " * ".join(n if k == 1 else f"{n}^{k}" for n, k in dict(powers).items()) or "1"
+        return self.bases.batches(self.products(indices))
 
 
 class GradientField(ABC):
@@ -204,7 +226,7 @@ class GradientField(ABC):
 
     def __init__(self, family: KernelFamily, alpha: Array) -> None:
         self.family = family
-        self.bases: BaseKernels = family.bases
+        self.bases = family.bases
         self.alpha = alpha
         self.start = self.bases.start(alpha)
 
@@ -236,16 +258,36 @@ class GradientField(ABC):
 
     def gradients(self, indices: Sequence[Index]) -> Array:
         """Return the gradients of given kernels; O(n D) each with features, else O(n^2 D)."""
-        if isinstance(self.bases, FeatureBlocks):
-            out = np.zeros(len(indices))
-            for part in self.family.batches(indices):
-                columns, owners = self.family.features(indices[part])
-                energy = np.sum(times(columns.T, self.alpha) ** 2, axis=1)
-                out[part] = np.bincount(owners, weights=energy, minlength=len(out[part]))
-            return out
-        assert isinstance(self.bases, GramStack)
-        masses = self.bases.masses(self.start, indices)
-        return nonnegative(masses * self.family.weights(indices))
+        products, scales = self.family.products(indices), self.family.weights(indices)
+        return nonnegative(self.bases.masses(self.start, products, scales))
+
+
+class ListedField(GradientField):
+    """The gradient over a family that can be listed, computed for every kernel."""
+
+    enumerated = True
+
+    @cached_property
+    def _all(self) -> Array:
+        return self.gradients(self.family.indices())
+
+    @property
+    def mass(self) -> float:
+        """Sum of all gradients."""
+        return float(self._all.sum())
+
+    def all(self) -> Array:
+        """Return every gradient."""
+        return self._all
+
+    def draw(self, count: int, rng: np.random.Generator) -> Draw:
+        """Draw kernels in proportion to their gradient."""
+        if not self.mass > 0:
+            return Draw([], np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), 0.0)
+        cells, counts = choose(self._all, count, rng)
+        indices, ratios = self.family.indices(), np.full(len(cells), self.mass)
+        drawn = [indices[i] for i in cells.tolist()]
+        return Draw(drawn, counts, self._all[cells], ratios, self.mass)
 
 
 def as_numbers(values: object) -> Array:

@@ -2,68 +2,78 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb, factorial
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
-from ..arrays import Array, Index
+from ..arrays import Array, Product
 from ..bases import Cross
 
 
-class IndexSet(Protocol):
+class IndexSet(ABC):
     r"""Which products of base kernels are in the family.
 
     A product of degree d is drawn in *moves*: one move takes one base kernel (or a power of it)
     and leaves the rest of the degree to the moves after it. A symmetric polynomial
     :math:`Q_d` of the base kernels is the sum of all products of degree d.
+
+    Attributes
+    ----------
+    name : str
+        The set's name in the estimators' arguments.
+    strict : bool
+        Whether the factors of a product are distinct.
+    merged : bool
+        Whether several members of the set give the same product, which is stored once.
     """
 
     name: ClassVar[str]
-    strict: ClassVar[bool]
-    merged: ClassVar[bool]
+    strict: ClassVar[bool] = False
+    merged: ClassVar[bool] = False
 
+    @abstractmethod
     def count(self, r: int, degree: int) -> int:
         """Return the exact number of kernels of one degree."""
-        ...
 
     def multiplicity(self, indices: Array) -> Array:
         """Return how often each (sorted) index occurs in the set; ``indices`` is (N, d)."""
-        ...
+        return np.ones(len(indices))
 
     def weight(self, multiplicity: Array) -> Array:
-        r"""Return :math:`\rho_v^{-2} / \rho_d^{-2}` of an index merged from so many."""
-        ...
+        r"""Return :math:`\rho_v^{-2} / \rho_d^{-2}` of indices merged from several."""
+        return multiplicity
 
+    @abstractmethod
     def polynomials(self, cross: Cross, degree: int) -> list[Array]:
         r"""Return :math:`Q_0, \dots, Q_{degree}` as matrices."""
-        ...
 
     def paths(self, remaining: int) -> int:
         r"""Return how many times the moves at a state count :math:`Q_k`."""
-        ...
+        return remaining
 
+    @abstractmethod
     def pair_moves(self, off: Array, diagonal: Array) -> Array:
         """Return the moves with two kernels to go, from the sums over the second."""
-        ...
 
     def move_weights(self, polynomials: list[Array], remaining: int) -> list[Array | None]:
         """Return what the powers of the next kernel are contracted with; None is all ones."""
-        ...
+        return [*(polynomials[remaining - k] for k in range(1, remaining)), None]
 
     def combine(self, table: Array) -> Array:
         """Turn contracted powers, of shape (r, L), into the table of moves."""
-        ...
+        return table
 
-    def uniform(self, r: int, degree: int, rng: np.random.Generator) -> Index:
+    @abstractmethod
+    def uniform(self, r: int, degree: int, rng: np.random.Generator) -> Product:
         """Draw an index of one degree uniformly from the set."""
-        ...
 
 
 @dataclass(frozen=True)
-class Tuples:
+class Tuples(IndexSet):
     r"""Ordered tuples of base kernels, the paper's index set, merged to monomials.
 
     A monomial that :math:`m` tuples give is stored once. Under :math:`\|\theta\|_\nu \le 1` its
@@ -73,7 +83,6 @@ class Tuples:
 
     nu: float = 2.0
     name: ClassVar[str] = "tuples"
-    strict: ClassVar[bool] = False
     merged: ClassVar[bool] = True
 
     def count(self, r: int, degree: int) -> int:
@@ -107,17 +116,13 @@ class Tuples:
         """Return the sum of all completions."""
         return [polynomials[remaining - 1]]
 
-    def combine(self, table: Array) -> Array:
-        """Return the table as it is."""
-        return table
-
-    def uniform(self, r: int, degree: int, rng: np.random.Generator) -> Index:
+    def uniform(self, r: int, degree: int, rng: np.random.Generator) -> Product:
         """Draw the kernels one by one."""
         return tuple(sorted(rng.integers(r, size=degree).tolist()))
 
 
 @dataclass(frozen=True)
-class Monomials:
+class Monomials(IndexSet):
     r"""Distinct monomials: multisets of base kernels.
 
     The polynomial is the complete homogeneous one. By Newton's identity
@@ -128,20 +133,10 @@ class Monomials:
     """
 
     name: ClassVar[str] = "monomials"
-    strict: ClassVar[bool] = False
-    merged: ClassVar[bool] = False
 
     def count(self, r: int, degree: int) -> int:
         """Return the number of multisets."""
         return comb(r + degree - 1, degree) if degree else 1
-
-    def multiplicity(self, indices: Array) -> Array:
-        """Return ones."""
-        return np.ones(len(indices))
-
-    def weight(self, multiplicity: Array) -> Array:
-        """Return ones."""
-        return multiplicity
 
     def polynomials(self, cross: Cross, degree: int) -> list[Array]:
         """Return the complete homogeneous polynomials, by Newton's identity."""
@@ -152,23 +147,11 @@ class Monomials:
             out.append(sum(products[1:], products[0]) / d)
         return out
 
-    def paths(self, remaining: int) -> int:
-        """Return the degree that remains."""
-        return remaining
-
     def pair_moves(self, off: Array, diagonal: Array) -> Array:
         """Return the masses of taking a kernel once, and twice."""
         return np.column_stack([off + diagonal, diagonal])
 
-    def move_weights(self, polynomials: list[Array], remaining: int) -> list[Array | None]:
-        """Return the completions of each power."""
-        return _downwards(polynomials, remaining)
-
-    def combine(self, table: Array) -> Array:
-        """Return the table as it is."""
-        return table
-
-    def uniform(self, r: int, degree: int, rng: np.random.Generator) -> Index:
+    def uniform(self, r: int, degree: int, rng: np.random.Generator) -> Product:
         """Draw a subset of stars among stars and bars."""
         if degree == 0:
             return ()
@@ -177,7 +160,7 @@ class Monomials:
 
 
 @dataclass(frozen=True)
-class Interactions:
+class Interactions(IndexSet):
     r"""Products of distinct base kernels (the ANOVA case).
 
     The polynomial is the elementary one, :math:`E_d`, summed over the kernels one by one without
@@ -191,19 +174,10 @@ class Interactions:
 
     name: ClassVar[str] = "interactions"
     strict: ClassVar[bool] = True
-    merged: ClassVar[bool] = False
 
     def count(self, r: int, degree: int) -> int:
         """Return the number of subsets."""
         return comb(r, degree)
-
-    def multiplicity(self, indices: Array) -> Array:
-        """Return ones."""
-        return np.ones(len(indices))
-
-    def weight(self, multiplicity: Array) -> Array:
-        """Return ones."""
-        return multiplicity
 
     def polynomials(self, cross: Cross, degree: int) -> list[Array]:
         """Return the elementary symmetric polynomials; O(r D) operations an entry."""
@@ -212,30 +186,18 @@ class Interactions:
             out = elementary_with(out, cross.kernel(j))
         return out
 
-    def paths(self, remaining: int) -> int:
-        """Return the degree that remains."""
-        return remaining
-
     def pair_moves(self, off: Array, diagonal: Array) -> Array:
         """Return the masses with distinct kernels."""
         return off[:, None]
-
-    def move_weights(self, polynomials: list[Array], remaining: int) -> list[Array | None]:
-        """Return the polynomials that the alternating sum over powers takes."""
-        return _downwards(polynomials, remaining)
 
     def combine(self, table: Array) -> Array:
         """Return the alternating sum over powers of each kernel."""
         signs = (-1.0) ** np.arange(table.shape[1])
         return (table @ signs)[:, None]
 
-    def uniform(self, r: int, degree: int, rng: np.random.Generator) -> Index:
+    def uniform(self, r: int, degree: int, rng: np.random.Generator) -> Product:
         """Draw a subset."""
         return tuple(np.sort(rng.choice(r, size=degree, replace=False)).tolist())
-
-
-def _downwards(polynomials: list[Array], remaining: int) -> list[Array | None]:
-    return [*(polynomials[remaining - k] for k in range(1, remaining)), None]
 
 
 def elementary(kernels: Array, degree: int) -> list[Array]:
@@ -285,14 +247,6 @@ def without(polynomials: list[Array], kernel: Array) -> list[Array]:
     out = [polynomials[0]]
     for polynomial in polynomials[1:]:
         out.append(polynomial - kernel * out[-1])
-    return out
-
-
-def unsigned_without(polynomials: list[Array], kernel: Array) -> list[Array]:
-    """Return what ``without`` adds and subtracts, all added: a bound of its rounding errors."""
-    out = [polynomials[0]]
-    for polynomial in polynomials[1:]:
-        out.append(polynomial + kernel * out[-1])
     return out
 
 

@@ -8,25 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Array, Index
+from ..arrays import Array, Index, Product
 from ..backend import times
-from ..bases import GramStack
 from .base import Draw, GradientField, choose, nonnegative
-from .index_sets import (
-    all_indices,
-    elementary,
-    leave_one_out,
-    nothing_yet,
-    unsigned_without,
-)
+from .index_sets import all_indices, elementary, leave_one_out, nothing_yet, without
 
 if TYPE_CHECKING:
     from .products import ProductFamily
 
-ENUMERATION_WORK = 2e7  # some milliseconds: less than the dual solution that comes with it
-ENUMERATION_SIZE = 2_000_000  # kernels whose indices are listed
-ROUGH_ROWS = 4096  # most rows for which the sum of all kernels is kept for rough masses
-CANCELLATION = 1e-7  # largest share of a table of masses that may be rounding
+ENUMERATION_WORK = 2e7
+"""Multiplications up to which all gradients are computed rather than a tree of masses: some
+milliseconds, less than the dual solution that comes with them. Set by judgement, not measured."""
+
+ENUMERATION_SIZE = 2_000_000
+"""Kernels up to which all are listed to compute their gradients. Set by judgement, not
+measured."""
+
+ROUGH_ROWS = 4096
+"""Rows up to which the sum of all kernels is kept, for masses up to rounding: a matrix of 128 MB.
+Set by judgement, not measured."""
+
+CANCELLATION = 1e-7
+"""Largest share of a table of masses that may be rounding error. Set by judgement, not
+measured."""
 
 
 class ProductField(GradientField):
@@ -53,7 +57,7 @@ class ProductField(GradientField):
         """Mass of the index set at each degree."""
         if self.enumerated:
             sums = [float(part.sum()) for part in self._members]
-        elif isinstance(self.bases, GramStack):
+        elif not self.bases.explicit:
             whole = slice(0, self.bases.rows)
             sums = [
                 self.bases.weighted_total(self.start, part, whole)
@@ -113,7 +117,7 @@ class ProductField(GradientField):
         parts = zip(self._masses, self.family.table_multiplicities, self.family.rho, strict=True)
         return np.concatenate([masses * weight(m) / rho**2 for masses, m, rho in parts])
 
-    def moves(self, state: Any, remaining: int, prefix: Index) -> Array:
+    def moves(self, state: Any, remaining: int, prefix: Product) -> Array:
         """Return the masses of the next move, of shape (r, L): column l takes a kernel l + 1 times.
 
         Their sum is the mass of all completions times ``paths(remaining)``.
@@ -128,7 +132,7 @@ class ProductField(GradientField):
             self._tables[remaining] = table
         return table
 
-    def _raw_moves(self, state: Any, remaining: int, prefix: Index) -> Array:
+    def _raw_moves(self, state: Any, remaining: int, prefix: Product) -> Array:
         """Return the masses of the next move as they are computed, kernels taken included."""
         kind = self.family.index_set
         if remaining == 1:
@@ -143,7 +147,7 @@ class ProductField(GradientField):
             table = table + self.bases.contract(state, weights, rows)
         return kind.combine(table)
 
-    def _cancels(self, state: Any, remaining: int, prefix: Index) -> bool:
+    def _cancels(self, state: Any, remaining: int, prefix: Product) -> bool:
         """Tell whether leaving kernels out by subtraction may cost too many digits.
 
         On the diagonals alone, which are cheap: how much larger are the sums without signs,
@@ -152,7 +156,7 @@ class ProductField(GradientField):
         diagonals, powers, whole = self.family.diagonals
         sums = whole[:remaining]
         for j in prefix:
-            sums = unsigned_without(sums, diagonals[j])
+            sums = without(sums, -diagonals[j])  # the minus turns all signs to plus
         weight = self.bases.state_diagonal(state)
         rounding = sum(
             float(np.sum(weight * powers[k] * sums[remaining - k])) for k in range(1, remaining + 1)
@@ -163,7 +167,7 @@ class ProductField(GradientField):
         truth = remaining * float(np.sum(weight * kept[remaining]))
         return bool(np.finfo(float).eps * self.bases.rows * rounding > CANCELLATION * truth)
 
-    def _careful_moves(self, state: Any, remaining: int, prefix: Index) -> Array:
+    def _careful_moves(self, state: Any, remaining: int, prefix: Product) -> Array:
         """Return the moves with distinct kernels without any subtraction; O(k r log r n^2)."""
         table = np.zeros((self.bases.count, 1))
         free = [j for j in range(self.bases.count) if j not in prefix]
@@ -177,7 +181,7 @@ class ProductField(GradientField):
 
     def draw(self, count: int, rng: np.random.Generator) -> Draw:
         """Draw ``count`` members of the index set in proportion to their gradient."""
-        drawn: Counter[Index] = Counter()
+        drawn: Counter[Product] = Counter()
         if self.mass > 0:
             degrees, counts = choose(self.by_degree, count, rng)
             for degree, number in zip(degrees.tolist(), counts.tolist(), strict=True):
@@ -189,7 +193,7 @@ class ProductField(GradientField):
                     )
                 else:
                     self._descend(self.start, degree, (), number, rng, drawn)
-        indices = list(drawn)
+        indices: list[Index] = list(drawn)
         multiplicity = self.family.multiplicities(indices)
         ratios = self.mass * self.family.index_set.weight(multiplicity) / multiplicity
         counts = np.fromiter(drawn.values(), dtype=np.int64, count=len(indices))
@@ -200,10 +204,10 @@ class ProductField(GradientField):
         self,
         state: Any,
         remaining: int,
-        prefix: Index,
+        prefix: Product,
         count: int,
         rng: np.random.Generator,
-        drawn: Counter[Index],
+        drawn: Counter[Product],
     ) -> None:
         """Complete a prefix ``count`` times; draws that agree so far share the work."""
         if remaining == 0:

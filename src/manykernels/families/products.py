@@ -9,20 +9,17 @@ from typing import Self
 
 import numpy as np
 
-from ..arrays import Array, Index, approximately
+from ..arrays import Array, Index, Product, approximately
 from ..backend import beside
-from ..bases import Cross, CrossBlocks, FeatureBlocks, GramStack
+from ..bases import BaseKernels, FeatureBlocks
 from .base import KernelFamily, as_numbers
-from .index_sets import (
-    IndexSet,
-    Monomials,
-    all_indices,
-    elementary,
-    without,
-)
+from .index_sets import IndexSet, Monomials, all_indices, elementary, without
+from .pricing import Pricer, ProductPricer
 from .product_field import ProductField
 
-_CACHE_BYTES = 256 * 2**20  # for the symmetric polynomials, n x n each
+POLYNOMIAL_BYTES = 256 * 2**20
+"""Bytes that the symmetric polynomials, an n x n matrix for each degree, and what they are made
+from may take; else they are made for some rows at a time. Set by judgement, not measured."""
 
 
 class ProductFamily(KernelFamily):
@@ -42,8 +39,8 @@ class ProductFamily(KernelFamily):
     names : sequence of str, default=x0, x1, ...
         Names of the base kernels.
     enumerate_below : float, optional
-        All gradients are computed, rather than a tree of masses, where that takes at most so
-        many multiplications. By default where it takes milliseconds, or less than the tree
+        All gradients are computed, rather than a tree of masses, where that takes at most this
+        number of multiplications. By default where it takes milliseconds, or less than the tree
         would: with many rows, n kernels cost less than an n x n matrix.
 
     Notes
@@ -59,7 +56,7 @@ class ProductFamily(KernelFamily):
 
     def __init__(
         self,
-        bases: FeatureBlocks | GramStack,
+        bases: BaseKernels,
         degree: int,
         index_set: IndexSet | None = None,
         rho: Sequence[float] | Array | None = None,
@@ -95,21 +92,22 @@ class ProductFamily(KernelFamily):
     @property
     def enumeration_work(self) -> float:
         """Multiplications that computing every gradient takes."""
-        if isinstance(self.bases, FeatureBlocks):
-            widest = float(self.bases.sizes.mean() ** self.degree)
-            return approximately(self.distinct) * self.rows * widest
-        return approximately(self.distinct) * self.rows**2
+        return approximately(self.distinct) * self.bases.mass_work(self.degree)
 
     @property
     def tree_work(self) -> float:
         """Multiplications that some fifty draws by the tree of masses take, about."""
-        contractions = sum(range(3, self.degree + 1)) * self.rows**2
-        if isinstance(self.bases, FeatureBlocks):
-            width = self.bases.features.shape[1]
-            pairs = 50 * self.rows * width**2 if self.degree > 2 else 0
-            return float(contractions) * width + pairs
-        # Entrywise products of matrices run at a fifth of the speed of matrix products.
-        return 5 * float(contractions + 50 * self.rows**2) * self.bases.count
+        return self.bases.tree_work(self.degree)
+
+    def products(self, indices: Sequence[Index]) -> Sequence[Product]:
+        """Return the indices, which are products of base kernels."""
+        return indices  # type: ignore[return-value]
+
+    def pricer(self, row_weights: Array | None, bits: int, centred: bool) -> Pricer:
+        """Return what finds the products of largest gradient, by matrix products of features."""
+        if self.explicit:
+            return ProductPricer(self, row_weights, bits, centred)
+        return super().pricer(row_weights, bits, centred)
 
     def at(self, alpha: Array) -> ProductField:
         """Return the gradient over the family at a dual point of shape (n, c)."""
@@ -163,27 +161,32 @@ class ProductFamily(KernelFamily):
         """Draw uniformly from the index set; return kernels and their probabilities."""
         shares = np.array([approximately(number) for number in self.counts])
         degrees = rng.choice(self.degree + 1, size=count, p=shares / shares.sum())
-        draws = [self.index_set.uniform(self.bases.count, int(d), rng) for d in degrees]
+        draw = self.index_set.uniform
+        draws: list[Index] = [draw(self.bases.count, int(d), rng) for d in degrees]
         return draws, self.multiplicities(draws) / approximately(self.size)
 
     def multiplicities(self, indices: Sequence[Index]) -> Array:
         """Return how many members of the index set each kernel stands for."""
-        out = np.ones(len(indices))
-        for which, table in by_degree(indices):
-            out[which] = self.index_set.multiplicity(table)
+        out, products = np.ones(len(indices)), self.products(indices)
+        if not self.index_set.merged:
+            return out
+        degrees = _degrees(products)
+        for degree in np.unique(degrees).tolist():
+            which = np.flatnonzero(degrees == degree)
+            table = np.array([products[i] for i in which.tolist()], dtype=np.int64)
+            out[which] = self.index_set.multiplicity(table.reshape(len(which), degree))
         return out
 
     def weights(self, indices: Sequence[Index]) -> Array:
         r"""Return :math:`\rho_i^{-2}`."""
-        degrees = np.fromiter((len(index) for index in indices), dtype=int, count=len(indices))
-        return self.index_set.weight(self.multiplicities(indices)) / self.rho[degrees] ** 2
+        merged = self.index_set.weight(self.multiplicities(indices))
+        return merged / self.rho[_degrees(self.products(indices))] ** 2
 
-    def prices(self, indices: Sequence[Index]) -> Array:
+    def unmerged_weights(self, indices: Sequence[Index]) -> Array:
         r"""Return :math:`\rho_d^{-2}` of the kernels' degrees."""
-        degrees = np.fromiter((len(index) for index in indices), dtype=int, count=len(indices))
-        return self.rho[degrees] ** -2.0
+        return self.rho[_degrees(self.products(indices))] ** -2.0
 
-    def on(self, bases: FeatureBlocks | GramStack) -> Self:
+    def on(self, bases: BaseKernels) -> Self:
         """Return the same family on other rows."""
         return type(self)(
             bases, self.degree, self.index_set, self.rho, self.names, self.enumerate_below
@@ -206,13 +209,7 @@ class ProductFamily(KernelFamily):
         return self._polynomials(self)
 
     def _polynomials(self, other: Self) -> list[Array]:
-        cross: Cross
-        if isinstance(self.bases, FeatureBlocks):
-            assert isinstance(other.bases, FeatureBlocks)
-            cross = CrossBlocks(self.bases, other.bases)
-        else:
-            cross = self.bases
-        return self.index_set.polynomials(cross, self.degree)
+        return self.index_set.polynomials(self.bases.between(other.bases), self.degree)
 
     @cached_property
     def total(self) -> Array:
@@ -223,7 +220,7 @@ class ProductFamily(KernelFamily):
     def row_blocks(self) -> list[slice]:
         """Rows in blocks for which the symmetric polynomials fit in a fixed budget."""
         # The polynomials of a block and what they are made from: three matrices a degree.
-        return self.bases.row_blocks(_CACHE_BYTES // max(1, 3 * self.degree))
+        return self.bases.row_blocks(POLYNOMIAL_BYTES // max(1, 3 * self.degree))
 
     @cached_property
     def diagonals(self) -> tuple[Array, list[Array], list[Array]]:
@@ -233,7 +230,7 @@ class ProductFamily(KernelFamily):
         return diagonals, powers, elementary(diagonals, self.degree)
 
     def completions(
-        self, remaining: int, prefix: Index
+        self, remaining: int, prefix: Product
     ) -> Iterator[tuple[slice, list[Array | None]]]:
         """Yield, by blocks of rows, the matrices that the next kernel is contracted with.
 
@@ -253,14 +250,5 @@ class ProductFamily(KernelFamily):
             yield rows, self.index_set.move_weights(polynomials, remaining)
 
 
-def by_degree(indices: Sequence[Index]) -> list[tuple[Array, Array]]:
-    """Group indices by degree; return the positions and the (N, d) table of each group."""
-    degrees = np.fromiter((len(index) for index in indices), dtype=int, count=len(indices))
-    groups = []
-    for degree in np.unique(degrees):
-        which = np.flatnonzero(degrees == degree)
-        table = np.array([indices[i] for i in which.tolist()], dtype=np.int64).reshape(
-            len(which), degree
-        )
-        groups.append((which, table))
-    return groups
+def _degrees(products: Sequence[Product]) -> Array:
+    return np.fromiter(map(len, products), dtype=int, count=len(products))

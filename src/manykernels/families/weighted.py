@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
-from ..arrays import Array, Index
-from ..bases import FeatureBlocks, GramStack
+from ..arrays import Array, Index, Product
+from ..bases import BaseKernels
 from .base import Draw, GradientField, KernelFamily
-from .lists import ListFamily
-from .products import ProductFamily
 
 
 class WeightedFamily(KernelFamily):
@@ -20,11 +18,11 @@ class WeightedFamily(KernelFamily):
 
     Parameters
     ----------
-    family : ProductFamily or ListFamily
+    family : KernelFamily
         The kernels, and the distribution that draws come from.
     weight : callable
-        Takes an index (a sorted tuple of base-kernel numbers) and returns the positive number
-        that multiplies its :math:`\rho_i^{-2}`.
+        Takes an index of the family (of products, a sorted tuple of base-kernel numbers) and
+        returns the positive number that multiplies its :math:`\rho_i^{-2}`.
 
     Notes
     -----
@@ -34,11 +32,12 @@ class WeightedFamily(KernelFamily):
     weight. The field's ``mass`` is that of the proposal, not the sum of the weighted gradients.
     """
 
-    def __init__(
-        self, family: ProductFamily | ListFamily, weight: Callable[[Index], float]
-    ) -> None:
+    def __init__(self, family: KernelFamily, weight: Callable[[Any], float]) -> None:
         super().__init__(family.bases, family.names)
         self.family, self.weight = family, weight
+        self.listable, self.drawable = family.listable, family.drawable
+        # The sum of all kernels, and the best of all, are found by listing them.
+        self.priceable = self.summable = family.listable
 
     @property
     def size(self) -> int:
@@ -59,25 +58,33 @@ class WeightedFamily(KernelFamily):
         """Return all distinct kernels."""
         return self.family.indices()
 
+    def factors(self, index: Index) -> Product:
+        """Return the numbers of the base kernels that a kernel is the product of."""
+        return self.family.factors(index)
+
+    def products(self, indices: Sequence[Index]) -> Sequence[Product]:
+        """Return the factors of many kernels."""
+        return self.family.products(indices)
+
+    def name(self, index: Index) -> str:
+        """Return the kernel's name in the unweighted family."""
+        return self.family.name(index)
+
     def uniform(self, count: int, rng: np.random.Generator) -> tuple[list[Index], Array]:
         """Draw kernels uniformly from the index set."""
         return self.family.uniform(count, rng)
 
-    def factors(self, indices: Sequence[Index]) -> Array:
-        """Return the kernels' own weights."""
+    def own_weights(self, indices: Sequence[Index]) -> Array:
+        """Return what multiplies the weights of the unweighted family."""
         return np.array([self.weight(index) for index in indices], dtype=float)
 
     def weights(self, indices: Sequence[Index]) -> Array:
         r"""Return :math:`\rho_i^{-2}`, own weight included."""
-        return self.family.weights(indices) * self.factors(indices)
+        return self.family.weights(indices) * self.own_weights(indices)
 
-    def on(self, bases: FeatureBlocks | GramStack) -> Self:
+    def on(self, bases: BaseKernels) -> Self:
         """Return the same family on other rows."""
         return type(self)(self.family.on(bases), self.weight)
-
-    def closed(self, other: Self | None = None) -> Array:
-        """Return the sum of all kernels, by enumeration."""
-        return self.gram(self.indices(), np.ones(self.distinct), other)
 
     def at(self, alpha: Array) -> WeightedField:
         """Return the gradient over the family at a dual point."""
@@ -106,14 +113,14 @@ class WeightedField(GradientField):
     def draw(self, count: int, rng: np.random.Generator) -> Draw:
         """Draw from the unweighted family, with importance ratios for the weighted one."""
         draw = self.inner.draw(count, rng)
-        factors = self.family.factors(draw.indices)
+        own = self.family.own_weights(draw.indices)
         return replace(
             draw,
-            gradients=draw.gradients * factors,
-            ratios=draw.ratios * factors,
+            gradients=draw.gradients * own,
+            ratios=draw.ratios * own,
             largest_ratio=float("inf"),  # nothing bounds the weights of kernels not seen
         )
 
     def all(self) -> Array:
         """Return every gradient."""
-        return self.inner.all() * self.family.factors(self.family.indices())
+        return self.inner.all() * self.family.own_weights(self.family.indices())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..arrays import approximately
 from ..backend import on_host
 from ..families import KernelFamily, ProductFamily
-from ..families.product_pricing import SIDE_ENTRIES, ProductPricer
+from ..families.pricing import SIDE_ENTRIES, ProductPricer
 from ..objective import Problem
 from .full_pass import FullPass
 from .greedy import Greedy

@@ -187,7 +187,7 @@ def pool_of(family: KernelFamily, indices: Sequence[Index], fit: Fit) -> Pool:
     """Return candidates as they are now."""
     columns, owners = features_of(family, indices)
     starts = np.searchsorted(owners, np.arange(len(indices)))
-    return Pool(list(indices), fit.prepare(columns), starts, family.prices(indices))
+    return Pool(list(indices), fit.prepare(columns), starts, family.unmerged_weights(indices))
 
 
 def selection(

@@ -14,8 +14,7 @@ from ..bases import FeatureBlocks
 from ..certificate import Certificate, from_norm
 from ..dual import DualSolution, solve
 from ..families import KernelFamily
-from ..families.pricing import pricer
-from ..families.shortlist import Shortlist
+from ..families.pricing import Shortlist, pricer
 from ..losses import SmoothLoss
 from ..objective import Problem
 from .full_pass import best_weights

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from ..arrays import Array, Index
+from ...arrays import Array, Index
 
 
 class Shortlist(NamedTuple):

@@ -1,4 +1,4 @@
-"""The kernels of largest gradient in a family, without holding the gradients of all."""
+"""Pricing of any family, and of those that can be listed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Array
-from .product_pricing import ProductPricer
+from ...arrays import Array
 from .shortlist import Pricer, Shortlist
-from .spreads import inverse, moments
+from .spreads import inverse
 
 if TYPE_CHECKING:
-    from .base import KernelFamily
+    from ..base import KernelFamily
 
 
 def pricer(
@@ -26,7 +25,7 @@ def pricer(
     Parameters
     ----------
     family : KernelFamily
-        The kernels.
+        The kernels; a family that is ``priceable``.
     weights : ndarray of shape (n,), optional
         Weights of the rows, adding up to one. If given, gradients are divided by the kernels'
         spreads :math:`\sigma_i^2 = \sum_t s_t \|\phi_i(x_t) - \bar\phi_i\|^2`, in which
@@ -37,24 +36,21 @@ def pricer(
     centred : bool, default=True
         Whether spreads are around the mean, or else around zero.
     """
-    from .products import ProductFamily
-
-    if isinstance(family, ProductFamily) and family.explicit:
-        return ProductPricer(family, weights, bits, centred)
-    return ListPricer(family, weights, centred)
+    return family.pricer(weights, bits, centred)
 
 
 class ListPricer:
     """Prices every kernel of a family that can be listed; O(n^2 d) for d kernels of matrices."""
 
     def __init__(
-        self, family: KernelFamily, weights: Array | None = None, centred: bool = True
+        self, family: KernelFamily, row_weights: Array | None = None, centred: bool = True
     ) -> None:
         self.family, self.indices = family, family.indices()
         self.inverse: Array | float = 1.0
-        if weights is not None:
-            squares, means = moments(family, self.indices, weights)
-            self.inverse = inverse(squares, means * centred) * family.prices(self.indices)
+        if row_weights is not None:
+            products, scales = family.products(self.indices), family.weights(self.indices)
+            squares, means = family.bases.mean_squares(products, scales, row_weights)
+            self.inverse = inverse(squares, means * centred) * family.unmerged_weights(self.indices)
 
     def top(self, alpha: Array, count: int, above: float = 0.0) -> Shortlist:
         """Return the kernels of largest score."""

@@ -1,0 +1,21 @@
+"""The kernels of largest gradient in a family, without holding the gradients of all.
+
+For products, in stages: ``layout`` cuts them in two, ``tables`` multiplies the halves, ``spreads``
+says how much kernels vary over the rows, ``search`` finds the best; all in one ``Precision``.
+"""
+
+from .limits import SIDE_ENTRIES
+from .listed import ListPricer, pricer
+from .precision import Precision
+from .search import ProductPricer
+from .shortlist import Pricer, Shortlist
+
+__all__ = [
+    "SIDE_ENTRIES",
+    "ListPricer",
+    "Precision",
+    "Pricer",
+    "ProductPricer",
+    "Shortlist",
+    "pricer",
+]

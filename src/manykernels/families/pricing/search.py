@@ -1,0 +1,208 @@
+"""The products of largest score: the best rows of tables, and the best products in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...arrays import Array, Product, approximately
+from ...backend import beside, largest, namespace, take, to_host
+from ...bases import FeatureBlocks
+from ..index_sets import Monomials
+from . import limits
+from .layout import Layout, Piece
+from .precision import Precision
+from .shortlist import Shortlist
+from .spreads import Spreads, unit_size
+from .tables import Tables
+
+if TYPE_CHECKING:
+    from ..products import ProductFamily
+
+
+class BestRows(NamedTuple):
+    """Rows of the tables of one degree: their largest score, and what they stand for.
+
+    Attributes
+    ----------
+    maxima : ndarray
+        The largest score of each.
+    which, within : ndarray of int
+        The piece that each belongs to, and its place there.
+    begins, kernels : ndarray of int
+        Their beginning and the kernel behind it.
+    pieces : list of Piece
+        All pieces of the degree.
+    kept : list of array
+        Their scores, if they were kept.
+    """
+
+    maxima: Array
+    which: Array
+    within: Array
+    begins: Array
+    kernels: Array
+    pieces: list[Piece]
+    kept: list[Any]
+
+
+class ProductPricer:
+    r"""Prices all products of features as a stack of matrix products.
+
+    Scores are inner products of features with :math:`\alpha`, in tables of beginnings times
+    endings (:class:`Layout`). Of each row of such a table only the largest score is kept: the best
+    k kernels lie in the k rows with the largest ones, which are made once more. Time: 2 n for each
+    kernel in the family, at the speed of matrix products; memory: O(n r + r^2) up to degree 3,
+    O(n r^2 + r^3) up to degree 5. With spreads, which are kept if they fit in 400 MB, a call takes
+    three times as long where they do not.
+    """
+
+    def __init__(
+        self, family: ProductFamily, row_weights: Array | None, bits: int, centred: bool
+    ) -> None:
+        bases = family.bases
+        assert isinstance(bases, FeatureBlocks)
+        self.family, self.strict = family, int(family.index_set.strict)
+        spreads = 0.0
+        if row_weights is not None:
+            # Scores relative to spreads do not depend on the units of the columns. With kernels
+            # of unit size neither 32 bits nor, for the spreads, 16 are ever out of range.
+            bases, spreads = unit_size(bases, row_weights), approximately(family.distinct)
+        self.precision = Precision.of(bases.features, bits, spreads)
+        self.layout = Layout(bases, family.index_set.strict, self.precision)
+        self.tables = Tables(self.layout)
+        self.spreads = None if row_weights is None else Spreads(self.tables, row_weights, centred)
+        self._orders: dict[tuple[int, int], tuple[Any, Any]] = {}
+
+    @staticmethod
+    def side_entries(family: ProductFamily) -> float:
+        """Return how many numbers the larger side of the matrix products holds."""
+        assert isinstance(family.bases, FeatureBlocks)
+        longest = max(1, family.degree // 2)
+        kind = family.index_set if family.index_set.strict else Monomials()
+        width = float(np.mean(family.bases.sizes**longest))
+        return float(kind.count(family.bases.count, longest)) * family.rows * width
+
+    def top(self, alpha: Array, count: int, above: float = 0.0) -> Shortlist:
+        """Return the kernels of largest score."""
+        # Scores are quadratic; a dual point of length one cannot overflow or vanish in 32 bits.
+        length = float(np.linalg.norm(alpha))
+        if not length > 0 or count < 1:
+            return Shortlist([], np.empty(0))
+        unit = self.precision.near(alpha / length)
+        least = above / length**2
+        rows = [self._best_rows(degree, unit, count) for degree in range(self.family.degree + 1)]
+        # The best rows of all degrees together.
+        maxima = np.concatenate([part.maxima for part in rows])
+        if len(maxima) > count:
+            last = float(np.partition(maxima, -count)[-count])
+            least = max(least, self.precision.trusted * last)
+        indices: list[Product] = []
+        scores = [np.empty(0)]
+        for degree, part in enumerate(rows):
+            found, values = self._inside(degree, part, unit, count, least)
+            indices += found
+            scores.append(values)
+        flat = np.concatenate(scores)
+        order = np.argsort(-flat, kind="stable")[:count]
+        order = order[flat[order] > above / length**2]
+        return Shortlist([indices[i] for i in order.tolist()], flat[order] * length**2)
+
+    def _scaled(self, scores: Any, best: Array, degree: int) -> Array:
+        """Return some scores on the host, with the scale factor of their degree."""
+        values = to_host(take(scores, best, axis=0)).astype(float)
+        return values * float(self.family.rho[degree] ** -2.0)
+
+    def _best_rows(self, degree: int, unit: Any, count: int) -> BestRows:
+        """Return the pairs of a beginning and a kernel below which the best scores are."""
+        pieces = list(self.layout.pieces(degree))
+        if not pieces:
+            nothing = np.empty(0, dtype=int)
+            return BestRows(np.empty(0), nothing, nothing, nothing, nothing, [], [])
+        xp, kept = namespace(unit), []
+        size = sum(piece.height * (piece.right.stop - piece.right.start) for piece in pieces)
+        keep = size <= limits.KEPT_SCORES and self.precision.rough is None
+        keep = keep and (len(pieces) == 1 or not self.precision.device)
+        maxima = []
+        for number, piece in enumerate(pieces):
+            scores = self._scores(number, piece, unit)
+            maxima.append(xp.max(scores, axis=1))
+            if keep:
+                kept.append(scores)
+        whole = xp.concat(maxima) if len(maxima) > 1 else maxima[0]
+        best = np.sort(largest(whole, count))
+        # From the position among all rows to the piece, the beginning and the kernel.
+        heights = np.array([piece.height for piece in pieces])
+        ends = np.cumsum(heights)
+        which = np.searchsorted(ends, best, side="right")
+        within = best - (ends - heights)[which]
+        between = [piece.kernels or slice(0, 1) for piece in pieces]
+        wide = np.array([one.stop - one.start for one in between])[which]
+        begins = np.array([piece.left.start for piece in pieces])[which] + within // wide
+        kernels = np.array([one.start for one in between])[which] + within % wide
+        values = self._scaled(whole, best, degree)
+        return BestRows(values, which, within, begins, kernels, pieces, kept)
+
+    def _scores(self, number: int, piece: Piece, unit: Any) -> Any:
+        """Return the scores of a piece, zero for products out of order."""
+        scores = self.tables.of_piece(piece, unit, squared=False)
+        if self.spreads is not None:
+            scores *= self.spreads.inverse_of_piece(number, piece)
+        if piece.degree < 2:
+            return scores
+        key = (piece.degree, number)
+        if key not in self._orders:
+            self._orders[key] = self.layout.order(piece)
+        # Only the first endings can be out of order, and only the last beginnings.
+        endings, begins = self._orders[key]
+        xp = namespace(scores)
+        cube = xp.reshape(scores, (-1, endings.shape[0], scores.shape[1]))
+        if endings.shape[1]:
+            cube[:, :, : endings.shape[1]] *= endings
+        if begins.shape[0]:
+            cube[cube.shape[0] - begins.shape[0] :, :, :] *= begins
+        return xp.reshape(cube, scores.shape)
+
+    def _inside(
+        self, degree: int, rows: BestRows, unit: Any, count: int, least: float
+    ) -> tuple[list[Product], Array]:
+        """Return the best kernels of some rows, and their scores."""
+        chosen = np.flatnonzero(rows.maxima >= max(least, np.finfo(float).tiny))
+        indices: list[Product] = []
+        values = [np.empty(0)]
+        groups = [chosen]
+        if rows.kept:
+            groups = [chosen[rows.which[chosen] == number] for number in range(len(rows.pieces))]
+        for number, group in enumerate(groups):
+            if not len(group):
+                continue
+            begins, kernels, first = rows.begins[group], rows.kernels[group], 0
+            if rows.kept:
+                table = take(rows.kept[number], rows.within[group], axis=0)
+                first = rows.pieces[number].right.start
+            else:
+                table = self._rows_again(degree, begins, kernels, unit)
+            flat = namespace(table).reshape(table, (-1,))
+            best = np.sort(largest(flat, count))
+            scores = self._scaled(flat, best, degree)
+            best, scores = best[scores > 0], scores[scores > 0]
+            i, j = np.divmod(best, table.shape[1])
+            left, right = self.layout.sides(degree)
+            middle = kernels[i, None] if degree > 2 else np.empty((len(i), 0), dtype=int)
+            found = np.hstack([left.table[begins[i]], middle, right.table[j + first]])
+            indices += [tuple(row) for row in found.astype(int).tolist()]
+            values.append(scores)
+        return indices, np.concatenate(values)
+
+    def _rows_again(self, degree: int, begins: Array, kernels: Array, unit: Any) -> Any:
+        """Return the scores of some rows against all endings."""
+        scores = self.tables.of_rows(degree, begins, kernels, unit, squared=False)
+        if self.spreads is not None:
+            scores *= self.spreads.inverse_of_rows(degree, begins, kernels)
+        if degree > 1:
+            left, right = self.layout.sides(degree)
+            edges = left.table[begins, -1] if degree == 2 else kernels
+            keep = right.table[None, :, 0] >= edges[:, None] + self.strict
+            scores *= beside(keep, scores, scores.dtype)
+        return scores
