@@ -7,8 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 from checks import make_bases
 from manykernels import MKLRegressor
 from manykernels.bases import FeatureBlocks
-from manykernels.estimators.base import InterruptedWarning
-from manykernels.estimators.progress import Progress
+from manykernels.notices import InterruptedWarning
+from manykernels.fitting.progress import Progress
 from manykernels.families import ProductFamily
 from manykernels.losses import Squared
 from manykernels.objective import Problem

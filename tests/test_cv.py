@@ -13,9 +13,9 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 
 from checks import regression
 from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
-from manykernels.estimators.base import InterruptedWarning
-from manykernels.estimators.choosing import Candidate, carried, ended, lowest_degree
-from manykernels.estimators.cv import SPLIT_ROWS
+from manykernels.notices import InterruptedWarning
+from manykernels.fitting.choose import Candidate, carried, ended, lowest_degree
+from manykernels.fitting.crossval import SPLIT_ROWS
 from manykernels.kernels import Precomputed
 from manykernels.losses import BY_NAME
 from manykernels.solvers import FullPass, Greedy
@@ -661,7 +661,7 @@ def test_degrees_with_kernels_of_their_own(degree, rng):
     model = MKLRegressorCV("auto", degree=degree, n_alphas=8, cv=3).fit(X, y)
     assert model.degree_ == 2
     assert len(model.score_path_) == len(set(degree))
-    sizes = [fitted.rank for _, fitted, _ in model._kernels.fitted]
+    sizes = [fitted.rank for _, fitted, _ in model.function_.kernels.fitted]
     assert set(sizes) == {32}
     again = MKLRegressor("auto", degree=2, p=1, alpha=model.alpha_).fit(X, y)
     np.testing.assert_allclose(model.predict(X), again.predict(X), atol=1e-8)

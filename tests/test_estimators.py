@@ -290,7 +290,7 @@ def test_interrupt_warns_and_keeps_the_model(rng, monkeypatch):
         if state.k == 4:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("manykernels.estimators.base.Progress.__call__", stop)
+    monkeypatch.setattr("manykernels.fitting.progress.Progress.__call__", stop)
     with pytest.warns(ConvergenceWarning, match="Interrupted after 3 iterations"):
         model = MKLRegressor(random_state=0, tol=1e-9).fit(X, y)
     assert np.all(np.isfinite(model.predict(X)))

@@ -237,8 +237,8 @@ def test_power_kernels_are_expanded_into_monomials(rng):
     X = rng.uniform(-1, 1, size=(60, 4))
     y = X[:, 0] * X[:, 1] * X[:, 2] + X[:, 3] ** 2
     model = PolynomialCombination(degree=3, alpha=1e-6, standardize=False).fit(X, y)
-    predictor = model._predictor.monomials()
-    family = predictor.family.on(type(model._predictor.power.bases)(X))
+    predictor = model.function_.predictor.monomials()
+    family = predictor.family.on(type(model.function_.predictor.power.bases)(X))
     columns, _ = family.features(predictor.indices)
     fitted = columns @ predictor.coefficients[:, 0] + predictor.intercept[0]
     assert fitted == pytest.approx(model.predict(X), abs=1e-8)

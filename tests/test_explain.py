@@ -6,7 +6,7 @@ import pytest
 
 from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV
 from manykernels.baselines import LpNormMKL
-from manykernels.explain import OTHERS
+from manykernels.function.terms import OTHERS
 from manykernels.kernels import Precomputed
 
 rng = np.random.default_rng(0)
@@ -59,7 +59,7 @@ def test_shares_are_covariances_of_contributions(model):
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_a_term_is_a_function_of_its_own_columns(model):
     model = model.fit(X, y)
-    terms = model._terms()
+    terms = model.function_.terms
     for name in terms.names[:6]:
         columns = terms.columns(name)
         assert {X.columns[c] for c in columns} == {c for c in X.columns if c in name}
@@ -100,10 +100,10 @@ def test_kernels_of_whole_rows_have_no_columns():
     gram = X.to_numpy() @ X.to_numpy().T
     rows = np.arange(len(X)).reshape(-1, 1)
     model = MKLRegressor(kernels=[Precomputed(gram, "all")], degree=1, alpha=1e-3).fit(rows, y)
-    assert model._terms().columns("all") == []
+    assert model.function_.terms.columns("all") == []
     assert np.allclose(model.contributions(rows[:5]).sum(axis=1), model.predict(rows[:5]))
     whole = MKLRegressor(kernels="precomputed", degree=2, alpha=1e-3).fit(gram, y)
-    assert whole._terms().columns("precomputed") == []
+    assert whole.function_.terms.columns("precomputed") == []
     assert np.allclose(whole.contributions(gram[:5]).sum(axis=1), whole.predict(gram[:5]))
 
 
@@ -132,5 +132,5 @@ def test_products_with_a_matrix_are_no_functions_of_columns():
     gram = X.to_numpy() @ X.to_numpy().T
     kernels = [Precomputed(gram, "all"), ("rbf", 1)]
     model = MKLRegressor(kernels=kernels, degree=2, alpha=1e-3).fit(rows, y)
-    assert model._terms().columns("rbf(x1)") == [1]
-    assert model._terms().columns("all * rbf(x1)") == []
+    assert model.function_.terms.columns("rbf(x1)") == [1]
+    assert model.function_.terms.columns("all * rbf(x1)") == []

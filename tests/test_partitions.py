@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
-from manykernels.partitions import Moments, compressed, engine
-from manykernels.partitions.moments import moments_of
+from manykernels.passes import Moments, compressed
+from manykernels.passes import choice as engine
+from manykernels.passes.moments import moments_of
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -157,8 +158,9 @@ def test_large_families_grow_a_working_set(loss, rng, monkeypatch):
 def test_gradients_of_all_kernels_from_tables(kernels, strict, rng):
     from manykernels.families import Interactions, Monomials, ProductFamily
     from manykernels.kernels import resolve
-    from manykernels.partitions.growing import Gradients
-    from manykernels.partitions.rows import Design, inner_tables
+    from manykernels.passes.growing import Gradients
+    from manykernels.passes.sums import Recipe as Design
+    from manykernels.passes.sums import inner_tables
 
     X = rng.normal(size=(30, 3))
     bases = resolve(kernels, list("abc"), 3).fit(X, X)
@@ -391,11 +393,11 @@ def test_folds_need_weight(rng):
 
 
 def test_ctrl_c_keeps_finished_folds(rng, monkeypatch):
-    from manykernels.estimators import partitioned
-    from manykernels.estimators.base import InterruptedWarning
+    from manykernels.fitting import crossval
+    from manykernels.notices import InterruptedWarning
 
     X, y = table(rng, n=200)
-    folds, scores = [], partitioned._fold_scores
+    folds, scores = [], crossval.score_fold
 
     def interrupted(*arguments):
         folds.append(1)
@@ -403,7 +405,7 @@ def test_ctrl_c_keeps_finished_folds(rng, monkeypatch):
             raise KeyboardInterrupt
         return scores(*arguments)
 
-    monkeypatch.setattr(partitioned, "_fold_scores", interrupted)
+    monkeypatch.setattr(crossval, "score_fold", interrupted)
     with pytest.warns(InterruptedWarning, match="2 of 5 folds"):
         model = MKLRegressorCV(degree=2, cv=5).fit(parts(X), parts(y))
     assert model.score_path_.shape[2] == 2
@@ -418,15 +420,16 @@ def test_baselines_do_not_take_partitions(rng):
 
 
 def test_ctrl_c_keeps_the_last_model(rng, monkeypatch):
-    from manykernels.estimators.base import InterruptedWarning
-    from manykernels.partitions import rows
+    from manykernels.notices import InterruptedWarning
+    from manykernels.passes import sums
+    from manykernels.rows import dask as rows
 
     X, y = table(rng)
     labels = (y > 1).astype(int)
     passes, total = [], rows.Parts.total
 
     def counted(self, function, *arguments):
-        if function is rows.sums_at:
+        if function is sums.sums_at:
             passes.append(1)
             if len(passes) == 5:
                 raise KeyboardInterrupt

@@ -23,7 +23,7 @@ from matplotlib.collections import PolyCollection, QuadMesh  # noqa: E402
 from matplotlib.colors import to_hex  # noqa: E402
 from matplotlib.text import Text  # noqa: E402
 
-from manykernels.estimators.choosing import carried  # noqa: E402
+from manykernels.fitting.choose import carried  # noqa: E402
 from manykernels.plot import (  # noqa: E402
     ContributionsDisplay,
     ConvergenceDisplay,
@@ -461,7 +461,7 @@ def test_effect_on_decision_values(models):
         display = EffectDisplay.from_estimator(three, rows, term, label=label, grid=3)
         point = [variable.points[1] for variable in display.variables]
         row = rows[:1].copy()
-        row[:, three._terms().columns(term)] = point
+        row[:, three.function_.terms.columns(term)] = point
         expected = three.contributions(row, [term], label)[term].item()
         assert display.values[(1,) * len(point)] == pytest.approx(expected)
         assert display.unit == f"decision value of {label}"

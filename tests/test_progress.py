@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from manykernels import MKLClassifierCV, MKLRegressor, MKLRegressorCV
-from manykernels.estimators import progress
-from manykernels.estimators.progress import Lines, Progress, Watch, current, watching
+from manykernels.fitting import progress
+from manykernels.fitting.progress import Lines, Progress, Watch, current, watching
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 5))

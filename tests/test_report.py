@@ -176,7 +176,7 @@ def test_effects_say_where_a_term_is_low_and_high(fitted):
         text = content.effect_sentence(subject, name)
         assert f"between {words.number(low)} and {words.number(high)} to the prediction" in text
         for word, row in (("lowest", part.argmin()), ("highest", part.argmax())):
-            for column in model._terms().columns(name):
+            for column in model.function_.terms.columns(name):
                 value = X.iloc[row, column]
                 known = {0: "no", 1: "some", 2: "much"} if column == 2 else {}
                 shown = known.get(value, words.number(value))

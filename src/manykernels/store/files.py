@@ -18,7 +18,7 @@ import numpy as np
 from ..arrays import Array
 from .values import Decoder, Encoder, UnstorableError
 
-FORMAT = 1
+FORMAT = 2
 """Version of the files that are written; files of later versions are refused."""
 
 MANIFEST, SEAL = "manifest.json", "manifest.sha256"

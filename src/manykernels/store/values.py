@@ -16,13 +16,14 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Array
+from .upgrade import upgraded
 
 CLASSES = {
     "manykernels.estimators": "MKLRegressor MKLClassifier MKLRegressorCV MKLClassifierCV",
-    "manykernels.estimators.choosing": "Candidate",
+    "manykernels.fitting": "Candidate Choice",
     "manykernels.kernels": "LinearKernels MapKernels FunctionKernels PairwiseKernel Precomputed",
     "manykernels.feature_maps": "Spline Polynomial Nystroem Categorical",
-    "manykernels.predictor": "Predictor",
+    "manykernels.function": "Predictor Function",
     "manykernels.families": "ProductFamily Tuples Monomials Interactions",
     "manykernels.bases": "FeatureBlocks GramStack",
     "manykernels.losses": "Squared Huber EpsilonInsensitive Hinge SquaredHinge Logistic",
@@ -36,8 +37,8 @@ FUNCTIONS = {
     "rbf": ("manykernels.kernels", "rbf"),
     "linear": ("sklearn.metrics.pairwise", "linear_kernel"),
 }
-TRAINING = "dual_coef_"
-"""Attribute with a value for each training row that predictions do not need: not stored."""
+TRAINING = {"dual_coef_", "folds"}
+"""Attributes about training rows that predictions do not need: not stored."""
 
 FITTING = {"cv", "random_state"}
 """Parameters that only another fit needs: stored as None where they are objects."""
@@ -113,7 +114,7 @@ class Encoder:
         state = {
             name: part
             for name, part in vars(value).items()
-            if name != TRAINING and not isinstance(getattr(kind, name, None), cached_property)
+            if name not in TRAINING and not isinstance(getattr(kind, name, None), cached_property)
         }
         for name in FITTING & state.keys():
             if not isinstance(state[name], int | str | None):
@@ -183,7 +184,8 @@ class Decoder:
         name, state = content
         kind = class_of(name)
         made: Any = object.__new__(kind)
-        vars(made).update({key: self.decode(part) for key, part in state.items()})
+        parts = {key: self.decode(part) for key, part in state.items()}
+        vars(made).update(upgraded(parts, class_of))
         return made
 
 

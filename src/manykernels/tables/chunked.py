@@ -14,8 +14,11 @@ import numpy as np
 import pandas as pd
 
 from ..arrays import Array
-from ..estimators.partitioned import fit_blocks
-from ..partitions import Block
+from ..estimators.base import fit_rows
+from ..estimators.validation import remember_columns
+from ..passes import Block
+from ..rows import PartedRows
+from ..rows.dask import at_a_time, parts_of_blocks
 from ..words import count as in_words
 from .columns import Encoder, TableError
 from .fitting import Settings, Split, finished, new_estimator, refuse_missing, split_table
@@ -182,32 +185,25 @@ def fit_chunked(
     model, split : TableModel, Split
         The model, and the sample it is scored on.
     """
-    from dask import config
-    from dask.delayed import delayed
-
     groups, at_once = open_groups(path, settings, memory)
     sample, held = groups.sample()
     split = split_table(sample.rename(columns=str), settings, held)
     if say is not None:
         say(sum(groups.rows), sample, split)
     classes = split.task == "classification"
-    blocks = [
-        delayed(_block)(groups, number, split.encoder, settings, split.task)
-        for number, count in enumerate(groups.rows)
-        if count
-    ]
+    filled = [number for number, count in enumerate(groups.rows) if count]
+    blocks = [(groups, number, split.encoder, settings, split.task) for number in filled]
     estimator = new_estimator(split, settings, verbose)
     names = list(split.encoder.encode(split.train.iloc[:1]).columns)
     began = perf_counter()
-    with (
-        config.set(scheduler="threads", num_workers=at_once),
-        warnings.catch_warnings(record=True) as caught,
-    ):
+    with at_a_time(at_once), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        rows = fit_blocks(estimator, blocks, names, classes)
+        remember_columns(estimator, len(names), names)
+        rows = PartedRows(parts_of_blocks(_block, blocks), names, classes)
+        fit_rows(estimator, rows)
     seconds = perf_counter() - began
     note = f"columns were judged, and the score is made, on {in_words(len(sample))} of all rows."
-    return finished(split, settings, estimator, caught, seconds, rows, [note]), split
+    return finished(split, settings, estimator, caught, seconds, rows.count, [note]), split
 
 
 def _block(groups: Groups, number: int, encoder: Encoder, settings: Settings, task: str) -> Block:
