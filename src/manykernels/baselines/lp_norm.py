@@ -18,7 +18,7 @@ from ..families import KernelFamily
 from ..objective import Problem
 from ..potentials import power_norm
 from ..solvers import Result, solve_closed
-from ..solvers.full_pass import INNER_TOL, Design, Pass, best_weights, refuse_long_list
+from ..solvers.full_pass import PASS_TOL, AllKernels, Pass, best_weights, refuse_long_list
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class AnalyticUpdates:
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator
     ) -> Iterator[Pass]:
         """Yield the state before each update."""
-        design = Design(family)
+        design = AllKernels(family)
         nu = problem.nu
         theta = np.full(family.distinct, approximately(family.distinct) ** (-1 / nu))
         solution: DualSolution | None = None
         for k in count(1):
-            solution = solve(problem, design.system(theta), solution, INNER_TOL)
+            solution = solve(problem, design.system(theta), solution, PASS_TOL)
             gradients = family.at(solution.alpha).all()
             norm = power_norm(gradients, problem.dual_exponent)
             certificate = from_norm(problem, solution, norm, "exact")

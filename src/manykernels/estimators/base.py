@@ -22,7 +22,7 @@ from ..losses import Loss
 from ..objective import Problem, exponent
 from ..predictor import Predictor, make_predictor
 from ..randomness import generator
-from ..solvers import Result, Solver, choose, costs, run, solve_closed
+from ..solvers import Result, Solver, describe, match, run
 from ..store import save
 from .interrupted import InterruptedWarning
 from .machine import KernelMachine, refuse_infinite
@@ -264,16 +264,11 @@ class BaseMKL(FamilyMachine):
 
     def _solve(self, problem: Problem, family: KernelFamily) -> Result:
         rng = generator(self.random_state)
-        if problem.p == 2 and self.solver == "auto":
-            return solve_closed(problem, family, rng, self.tol)
         return self._run(self._solver(problem, family), problem, family, rng)
 
     def _solver(self, problem: Problem, family: KernelFamily) -> Solver:
         """Return the solver in use, and say why if asked to be verbose."""
-        if not isinstance(self.solver, str):
-            return self.solver
-        solver = choose(self.solver, problem, family)
+        solver = match(self.solver, problem, family)
         if self.verbose >= 2:
-            cost = costs(family, problem.y.shape[1])
-            sys.stderr.write(f"{type(solver).__name__} for p = {problem.p:g}: {cost}\n")
+            sys.stderr.write(f"{describe(solver, problem, family)}\n")
         return solver

@@ -18,10 +18,16 @@ from ..families.pricing import pricer
 from ..objective import Problem
 from ..potentials import power_norm
 from ..predictor import make_predictor
-from ..solvers import Greedy, Result, Solver, debiased, run, solve_closed
-from ..solvers.iterate import system_of
-from ..solvers.loop import Callback
-from ..solvers.result import from_state
+from ..solvers import (
+    Callback,
+    Greedy,
+    Result,
+    Solver,
+    debiased,
+    from_state,
+    run,
+    system_of,
+)
 
 EXPLAINED = 0.01
 """Share of the risk that the model of the largest strength explains."""
@@ -95,20 +101,17 @@ def path(
     last: Result | None = None
     for number, alpha in enumerate(alphas):
         here = replace(problem, strength=float(alpha))
-        if problem.p == 2:
-            last = solve_closed(here, family, rng, limits.tol)
-        else:
-            last = run(
-                solver(here, family),
-                here,
-                family,
-                rng,
-                limits.max_iter,
-                limits.tol,
-                limits.max_time,
-                progress(number),
-                start=last,
-            )
+        last = run(
+            solver(here, family),
+            here,
+            family,
+            rng,
+            limits.max_iter,
+            limits.tol,
+            limits.max_time,
+            progress(number),
+            start=last,
+        )
         yield refit(here, family, last) if debias else last
 
 

@@ -14,7 +14,7 @@ from ..losses import Squared
 from ..objective import exponent
 from ..potentials import power_norm
 from ..solvers import Result
-from ..solvers.full_pass import accelerated
+from ..solvers.acceleration import accelerated
 from .model import Fitted, Limits, Record, Task
 from .moments import Moments
 from .passes import LEAST, certificate_of, constant, covariances_of
