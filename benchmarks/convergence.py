@@ -34,7 +34,7 @@ from manykernels.objective import Problem
 from manykernels.potentials import power_norm
 from manykernels.solvers import FullPass, WorkingSet, run
 from manykernels.solvers.full_pass import best_weights
-from manykernels.solvers.iterate import system_of
+from manykernels.solvers.systems import system_of
 
 TOL = 1e-3
 LIMIT = 60.0

@@ -14,11 +14,17 @@ from manykernels.families import Interactions, ProductFamily
 from manykernels.kernels import resolve
 from manykernels.losses import Huber, Logistic, Squared, SquaredHinge
 from manykernels.objective import Problem
-from manykernels.solvers import WorkingSet, majorise, run
-from manykernels.solvers.blocks import Factor, Products, Quadratic, secular
-from manykernels.solvers.iterate import tall_columns
-from manykernels.solvers.majorise import descend
-from manykernels.solvers.restricted import Groups, restricted_gap, value
+from manykernels.solvers import WorkingSet, run
+from manykernels.solvers.systems import tall_columns
+from manykernels.solvers.working_set import majorise
+from manykernels.solvers.working_set.blocks import (
+    ColumnForm,
+    GroupQuadratic,
+    ProductForm,
+    secular,
+)
+from manykernels.solvers.working_set.majorise import descend
+from manykernels.solvers.working_set.restricted import FeatureGroups, restricted_gap, value
 
 
 def groups_of(sizes):
@@ -45,9 +51,9 @@ def test_quadratic_against_a_conic_solver(form, outputs, strength, rows, rng):
     starts = groups_of([3, 1, 5, 2, 4, 1])
     F, u = rng.normal(size=(rows, starts[-1])), rng.normal(size=(rows, outputs))
     if form == "products":
-        quadratic, begin = Quadratic(Products(F.T @ F), starts), F.T @ u
+        quadratic, begin = GroupQuadratic(ProductForm(F.T @ F), starts), F.T @ u
     else:
-        quadratic, begin = Quadratic(Factor(F), starts), u
+        quadratic, begin = GroupQuadratic(ColumnForm(F), starts), u
     tol = 1e-10
     w = quadratic.solve(begin, strength, np.zeros((starts[-1], outputs)), tol)
     variable = cvxpy.Variable(w.shape)
@@ -104,11 +110,11 @@ LOSSES = [Squared(), Logistic(), SquaredHinge(), Huber(0.5)]
 @pytest.mark.parametrize("strength", [1.0, 1e-2, 1e-4])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 def test_descent_against_a_conic_solver(loss, strength, intercept, many, rng, monkeypatch):
-    monkeypatch.setattr(majorise, "MANY", many)
+    monkeypatch.setattr(majorise, "PRODUCT_COLUMNS", many)
     problem, family = spline_problem(rng, loss, intercept, strength=strength)
     indices = [index for index in family.indices() if index]
     columns, owners = tall_columns(family, indices)
-    nothing = Groups(columns, owners, np.zeros((len(owners), 1)), np.zeros(1))
+    nothing = FeatureGroups(columns, owners, np.zeros((len(owners), 1)), np.zeros(1))
     tol = 1e-5
     found, slopes = descend(problem, nothing, tol)
     F = family.features(indices)[0]
@@ -135,10 +141,10 @@ def test_descent_against_a_conic_solver(loss, strength, intercept, many, rng, mo
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 def test_descent_from_the_optimum_of_another_strength(loss, strengths, rng, monkeypatch):
     """Rows that were flat there may be curved here, and the other way round."""
-    monkeypatch.setattr(majorise, "MANY", 0)
+    monkeypatch.setattr(majorise, "PRODUCT_COLUMNS", 0)
     problem, family = spline_problem(rng, loss)
     columns, owners = tall_columns(family, [index for index in family.indices() if index])
-    groups = Groups(columns, owners, np.zeros((len(owners), 1)), np.zeros(1))
+    groups = FeatureGroups(columns, owners, np.zeros((len(owners), 1)), np.zeros(1))
     for strength in strengths:
         problem = replace(problem, strength=strength)
         groups, slopes = descend(problem, groups, 1e-4)

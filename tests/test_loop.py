@@ -10,7 +10,7 @@ from manykernels.dual import FeatureSystem, solve
 from manykernels.families import ProductFamily
 from manykernels.losses import Squared
 from manykernels.solvers import HISTORY, MirrorDescent, run, solve_closed
-from manykernels.solvers.iterate import system_of
+from manykernels.solvers.systems import system_of
 
 
 @pytest.fixture

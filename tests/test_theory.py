@@ -4,8 +4,8 @@ import pytest
 from manykernels.solvers import (
     Constants,
     DecreasingStep,
+    GradientMoments,
     HarmonicStep,
-    Moments,
     TheoremStep,
     expectation_bound,
     high_probability_bound,
@@ -22,10 +22,10 @@ def test_bounds_at_known_values():
 
 
 def test_steps_at_known_values():
-    moments = Moments(first=10.0, now=2.0, curvature=0.5, radius=0.5, strong_convexity=1.0)
+    moments = GradientMoments(first=10.0, now=2.0, curvature=0.5, radius=0.5, strong_convexity=1.0)
     assert TheoremStep(100)(7, moments) == pytest.approx(np.sqrt(1 / (100 * 100)))
     assert TheoremStep(100, bound=4.0)(7, moments) == pytest.approx(np.sqrt(1 / 400))
     assert DecreasingStep(0.3)(9, moments) == pytest.approx(0.05)
     assert HarmonicStep()(4, moments) == pytest.approx(1 / (0.5 * 4 + 2.0))
-    flat = Moments(10.0, 2.0, 0.0, 0.5, 1.0)
+    flat = GradientMoments(10.0, 2.0, 0.0, 0.5, 1.0)
     assert HarmonicStep()(4, flat) == pytest.approx(1 / (2.0 * 2))

@@ -13,7 +13,8 @@ from manykernels.families import ListFamily, Monomials, ProductFamily
 from manykernels.losses import Hinge, Huber, Logistic, SmoothLoss, Squared, SquaredHinge
 from manykernels.objective import Problem
 from manykernels.solvers import run
-from manykernels.solvers.interior import (
+from manykernels.solvers.working_set import WorkingSet
+from manykernels.solvers.working_set.interior import (
     KernelList,
     direction,
     half_curvature,
@@ -21,8 +22,8 @@ from manykernels.solvers.interior import (
     solve_interior,
     step_length,
 )
-from manykernels.solvers.restricted import (
-    Groups,
+from manykernels.solvers.working_set.restricted import (
+    FeatureGroups,
     Model,
     as_solution,
     no_groups,
@@ -31,7 +32,6 @@ from manykernels.solvers.restricted import (
     solve_restricted,
     value,
 )
-from manykernels.solvers.working_set import WorkingSet
 
 REPRESENTATIONS = ["columns", "blocks", "sparse", "grams"]
 STRENGTHS = [1e-6, 1e-3, 0.1, 10.0]
@@ -149,7 +149,7 @@ def test_a_model_of_the_squared_loss_has_the_true_derivatives(width, outputs, in
     """Its minimum is where Newton's step with finite differences leads."""
     problem, columns, owners = grouped(rng, Squared(), 0.3, outputs, intercept, width=width)
     shape = (columns.shape[1], outputs)
-    groups = Groups(tall(columns), owners, rng.normal(size=shape), np.zeros(outputs))
+    groups = FeatureGroups(tall(columns), owners, rng.normal(size=shape), np.zeros(outputs))
     slopes = problem.loss.gradient(problem.y, groups.fitted)
     curvature = problem.loss.curvature(problem.y, groups.fitted)
     pull = columns.T @ (problem.weights[:, None] * slopes)
@@ -185,7 +185,7 @@ def test_a_model_of_the_squared_loss_has_the_true_derivatives(width, outputs, in
 
 def test_groups_are_kept_and_added(rng):
     problem, columns, owners = grouped(rng, Squared(), outputs=2, width=3)
-    groups = Groups(tall(columns), owners, rng.normal(size=(24, 2)), rng.normal(size=2))
+    groups = FeatureGroups(tall(columns), owners, rng.normal(size=(24, 2)), rng.normal(size=2))
     some = rng.random(8) < 0.5
     some[:2] = True, False
     part = groups.keep(some)

@@ -59,9 +59,7 @@ def from_norm(problem: Problem, solution: DualSolution, norm: float, kind: Kind)
     r"""Return the certificate when :math:`\|(g_i)_i\|_{\nu^*}` is known, bounded or estimated."""
     gap = solution.objective - problem.dual(solution.alpha, norm)
     # A gap below zero is rounding, and rounding may as well have been of the other sign.
-    gap = abs(gap)
-    if problem.intercept:
-        gap += problem.infeasibility(solution.alpha, solution.intercept)
+    gap = abs(gap) + problem.infeasibility(solution.alpha, solution.intercept)
     if solution.objective <= PERFECT * problem.risk(np.zeros_like(problem.y)):
         return Certificate(gap, 0.0, kind)
     return Certificate(gap, gap / solution.objective, kind)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .arrays import Array
 from .losses import Loss
+from .potentials import power_norm
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,7 @@ class Problem:
     @property
     def dual_exponent(self) -> float:
         r""":math:`\nu^* = \nu/(\nu-1)`; infinite for p = 1."""
-        if self.p == 2:
-            return 1.0
-        return np.inf if self.p == 1 else self.nu / (self.nu - 1)
+        return dual_exponent(self.p)
 
     def slope(self, masses: Array) -> Array:
         r"""Return :math:`-\partial J/\partial\theta_i` of kernels with gradients ``masses``."""
@@ -92,8 +91,10 @@ class Problem:
 
         With an intercept a dual point must add up to zero; in floating point it nearly does. The
         error is that sum times the best constant, which the present one and the targets bound but
-        for odd cases.
+        for odd cases. Without an intercept there is no such condition and no error.
         """
+        if not self.intercept:
+            return 0.0
         reach = np.abs(intercept) + np.abs(self.y).max(axis=0)
         return self.strength * float(reach @ np.abs(alpha.sum(axis=0)))
 
@@ -108,7 +109,37 @@ class Problem:
         conjugate = np.sum(self.weights[:, None] * losses)
         return float(-conjugate - self.strength / 2 * quadratic)
 
+    def relative_gap(self, primal: float, alpha: Array, quadratic: float, b: Array) -> float:
+        """Return what a primal value exceeds the dual value of a point by, as a share of it.
+
+        ``quadratic`` is that of :meth:`dual`, and ``b`` the intercept of the primal point.
+        """
+        slack = self.infeasibility(alpha, b)
+        return (primal - self.dual(alpha, quadratic) + slack) / primal if primal > 0 else 0.0
+
 
 def exponent(p: float) -> float:
     r"""Return :math:`\nu = p/(2-p)`, infinite for p = 2."""
     return np.inf if p == 2 else p / (2 - p)
+
+
+def dual_exponent(p: float) -> float:
+    r"""Return :math:`\nu^* = \nu/(\nu-1)`, the exponent of the norm of gradients.
+
+    It is infinite for p = 1 and one for p = 2.
+    """
+    if p == 2:
+        return 1.0
+    return np.inf if p == 1 else exponent(p) / (exponent(p) - 1)
+
+
+def weights_from_norms(norms: Array, p: float) -> Array:
+    r"""Return the kernel weights that are best for given norms :math:`\rho_i\|w_i\|`.
+
+    They are :math:`\theta_i = (\rho_i\|w_i\| / N)^{2-p}` with N the p-norm of all these norms;
+    all zero where N is, but for p = 2, where they are always one.
+    """
+    if p == 2:
+        return np.ones(len(norms))
+    size = float(norms.sum()) if p == 1 else power_norm(norms, p)
+    return np.asarray((norms / (size or 1.0)) ** (2 - p))

@@ -18,7 +18,7 @@ from ..families import KernelFamily
 from ..objective import Problem
 from ..potentials import power_norm
 from ..solvers import ClosedForm
-from ..solvers.full_pass import INNER_TOL, Design, Pass, best_weights, refuse_long_list
+from ..solvers.full_pass import PASS_TOL, AllKernels, Pass, best_weights, refuse_long_list
 from ..spec import Spec, specify
 
 
@@ -41,12 +41,12 @@ class AnalyticUpdates:
     ) -> Iterator[Pass]:
         """Yield the state before each update."""
         refuse_long_list(family)
-        design = Design(family)
+        design = AllKernels(family)
         nu = problem.nu
         theta = np.full(family.distinct, approximately(family.distinct) ** (-1 / nu))
         solution: DualSolution | None = None
         for k in count(1):
-            solution = solve(problem, design.system(theta), solution, INNER_TOL)
+            solution = solve(problem, design.system(theta), solution, PASS_TOL)
             gradients = family.at(solution.alpha).all()
             norm = power_norm(gradients, problem.dual_exponent)
             certificate = from_norm(problem, solution, norm, "exact")

@@ -10,7 +10,7 @@ from ..arrays import Array
 from ..losses import NonsmoothLoss, SmoothLoss, Squared
 from ..objective import Problem
 from .libsvm import solvable, solve_libsvm
-from .newton import Point, newton, proximal_newton, squared_norm
+from .newton import RidgePoint, newton, proximal_newton, squared_norm
 from .systems import Columns, FeatureSystem, GramSystem, System
 from .tall import TallColumns, TallSystem
 
@@ -78,7 +78,7 @@ def solve(
     if isinstance(problem.loss, Squared):
         linear = problem.weights[:, None] * problem.y
         ridge = system.ridge(problem.weights, linear, problem.strength, problem.intercept)
-        point = Point(ridge.coefficients, ridge.intercept, ridge.values)
+        point = RidgePoint(ridge.coefficients, ridge.intercept, ridge.values)
         return _solution(problem, system, point, ridge.pull / problem.strength)
     fitted = np.zeros_like(problem.y) if start is None else start.fitted
     alphas = np.zeros_like(problem.y) if start is None else start.alpha
@@ -86,7 +86,7 @@ def solve(
         _solve_output(problem.output(c), system, fitted[:, [c]], alphas[:, [c]], tol)
         for c in range(problem.y.shape[1])
     ]
-    joint = Point(
+    joint = RidgePoint(
         np.hstack([point.coefficients for point, _ in pairs]),
         np.concatenate([point.intercept for point, _ in pairs]),
         np.hstack([point.values for point, _ in pairs]),
@@ -96,7 +96,7 @@ def solve(
 
 def _solve_output(
     problem: Problem, system: System, fitted: Array, alpha: Array, tol: float
-) -> tuple[Point, Array]:
+) -> tuple[RidgePoint, Array]:
     """Return the predictor and the dual variables of a single output."""
     loss = problem.loss
     if isinstance(loss, NonsmoothLoss):
@@ -116,11 +116,11 @@ def _solve_output(
     return point, problem.dual_point(v)
 
 
-def _solution(problem: Problem, system: System, point: Point, alpha: Array) -> DualSolution:
+def _solution(problem: Problem, system: System, point: RidgePoint, alpha: Array) -> DualSolution:
     # The values that predictions will have, not those that the equations say they should have:
     # if a solve was inaccurate, objective and gap must show it.
     values = system.values(point.coefficients)
-    honest = Point(point.coefficients, point.intercept, values)
+    honest = RidgePoint(point.coefficients, point.intercept, values)
     return DualSolution(
         alpha,
         point.coefficients,

@@ -12,7 +12,7 @@ from ..arrays import Array
 from ..backend import to_host
 from ..losses import EpsilonInsensitive, Hinge
 from ..objective import Problem
-from .newton import Point
+from .newton import RidgePoint
 from .systems import System
 
 LARGEST = 5_000
@@ -29,7 +29,7 @@ def solvable(problem: Problem) -> bool:
     return small and isinstance(problem.loss, EpsilonInsensitive)
 
 
-def solve_libsvm(problem: Problem, system: System) -> tuple[Point, Array]:
+def solve_libsvm(problem: Problem, system: System) -> tuple[RidgePoint, Array]:
     r"""Return libsvm's solution for one output and its :math:`v = -\lambda\alpha/s`.
 
     Good to a relative gap of 1e-9 to 1e-6: libsvm keeps the kernel in single precision.
@@ -52,5 +52,5 @@ def solve_libsvm(problem: Problem, system: System) -> tuple[Point, Array]:
     alpha[machine.support_, 0] = machine.dual_coef_[0]
     coefficients = system.from_dual(alpha)
     b = np.asarray(machine.intercept_, dtype=float)
-    point = Point(coefficients, b, system.values(coefficients))
+    point = RidgePoint(coefficients, b, system.values(coefficients))
     return point, problem.slopes(alpha)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -31,10 +32,19 @@ class Curved(Protocol):
 
 
 DAMPING = 1e-8
-"""Least share of the largest curvature that is added after a step that had to be cut."""
+"""Least share of the largest curvature that is added after a step that had to be cut. Set by
+judgement, not measured."""
+
+PROXIMAL_STEPS = 100
+"""Most smoothed problems that stand for one problem with kinks. Set by judgement, not measured."""
 
 WIDTHS = (1.0, 1e-2)
-"""Smoothing of the first proximal steps; the last one is kept."""
+"""Widths of the smoothing in the first proximal steps and in all others, in units of the mean size
+of the targets. Set by judgement, not measured."""
+
+PROXIMAL_PATIENCE = 10
+"""Number of proximal steps after which the next must lower the gap by a tenth. Set by judgement,
+not measured."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,7 @@ class Smoothed:
 
 
 @dataclass(frozen=True)
-class Point:
+class RidgePoint:
     """A function of the space plus a constant, one output; ``values`` are without the constant."""
 
     coefficients: Array
@@ -92,7 +102,7 @@ class Point:
         return self.values + self.intercept
 
 
-def squared_norm(system: System, point: Point) -> float:
+def squared_norm(system: System, point: RidgePoint) -> float:
     """Return the squared norm of a function."""
     return float(system.inner(point.coefficients, point.coefficients, point.values).sum())
 
@@ -104,7 +114,7 @@ def newton(
     fitted: Array,
     tol: float,
     steepest: float = 1.0,
-) -> Point:
+) -> RidgePoint:
     """Minimise a smooth regularised risk of one output by damped Newton steps.
 
     Each is one ridge solve. The first one starts from the values ``fitted``, which need not be
@@ -119,19 +129,19 @@ def newton(
     """
     y, s, strength = problem.y, problem.weights[:, None], problem.strength
 
-    def objective(point: Point) -> float:
+    def objective(point: RidgePoint) -> float:
         risk = float(np.sum(s * loss.value(y, point.fitted)))
         return risk + strength / 2 * squared_norm(system, point)
 
-    def step_from(fitted: Array, slope: Array, extra: float) -> Point:
+    def step_from(fitted: Array, slope: Array, extra: float) -> RidgePoint:
         curvature = s * (loss.curvature(y, fitted) + extra)
         linear = curvature * fitted - slope
         ridge = system.ridge(curvature[:, 0], linear, strength, problem.intercept)
-        return Point(ridge.coefficients, ridge.intercept, ridge.values)
+        return RidgePoint(ridge.coefficients, ridge.intercept, ridge.values)
 
     flat = 1e-4 * steepest
     zero = system.from_dual(np.zeros_like(y))
-    point = Point(zero, np.zeros(1), np.zeros_like(y))
+    point = RidgePoint(zero, np.zeros(1), np.zeros_like(y))
     value = objective(point)
     guess = step_from(fitted, s * loss.gradient(y, fitted), flat)
     if objective(guess) < value:
@@ -163,7 +173,7 @@ def newton(
             length = brentq(slope_at, 0.0, 1.0, xtol=1e-15, rtol=1e-10, disp=False)
         trial = full
         if length < 1:
-            trial = Point(
+            trial = RidgePoint(
                 point.coefficients + length * move,
                 point.intercept + length * shift,
                 point.values + length * change,
@@ -179,38 +189,92 @@ def newton(
     return point
 
 
-def proximal_newton(
-    problem: Problem, loss: NonsmoothLoss, system: System, fitted: Array, v: Array, tol: float
-) -> tuple[Point, Array]:
-    r"""Minimise a nonsmooth regularised risk of one output by proximal steps on its dual.
+class HasFitted(Protocol):
+    """A model with values on the training rows."""
+
+    @property
+    def fitted(self) -> Array:
+        """Values with the constant."""
+        ...
+
+
+M = TypeVar("M", bound=HasFitted)
+
+
+def proximal_steps(
+    problem: Problem,
+    loss: NonsmoothLoss,
+    model: M,
+    slopes: Array,
+    tol: float,
+    minimise: Callable[[Smoothed, M, float], M],
+    gap: Callable[[M, Array], float],
+    patience: int,
+) -> tuple[M, Array]:
+    r"""Minimise a nonsmooth regularised risk by proximal steps on its dual.
 
     Each step solves the risk of a :class:`Smoothed` loss around the last dual point
-    :math:`v = \ell'(f)`, by Newton's method. Because the dual is piecewise quadratic a fixed
-    width ends at the exact solution after finitely many steps; a smaller one needs fewer steps
-    and makes worse conditioned systems. Stops when the duality gap of the original problem is
-    below ``tol`` times the objective.
+    :math:`v = \ell'(f)`. Because the dual is piecewise quadratic a fixed width ends at the exact
+    solution after finitely many steps; a smaller one needs fewer steps and makes worse
+    conditioned systems.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    loss : NonsmoothLoss
+        Its loss.
+    model : object
+        A start, with values ``fitted``.
+    slopes : ndarray of shape (n, c)
+        The dual point v to start from.
+    tol : float
+        Relative duality gap of the original problem to stop at.
+    minimise : callable
+        Takes a smoothed loss, the last model and a tolerance and returns the next model.
+    gap : callable
+        Takes a model and slopes and returns their relative gap.
+    patience : int
+        Steps after which the next must lower the gap by a tenth, or it is the last.
+
+    Returns
+    -------
+    model, slopes
+        The last ones.
     """
     # The width divides predictions, so it is measured in the units of y.
     unit = float(np.sum(problem.weights[:, None] * np.abs(problem.y))) or 1.0
     best = np.inf
-    for step in range(100):
-        smoothed = Smoothed(loss, v, unit * WIDTHS[min(step, len(WIDTHS) - 1)])
+    for step in range(PROXIMAL_STEPS):
+        smoothed = Smoothed(loss, slopes, unit * WIDTHS[min(step, len(WIDTHS) - 1)])
         # Almost exactly: what is left of the stationarity condition is divided by the strength
-        # when a dual point is made of v.
-        point = newton(problem, smoothed, system, fitted, 1e-5 * tol, 1 / smoothed.width)
-        v = smoothed.gradient(problem.y, point.fitted)
-        gap = _gap(problem, system, point, v)
-        if gap <= tol or (step > 10 and gap > 0.9 * best):
+        # when a dual point is made of the slopes.
+        model = minimise(smoothed, model, 1e-5 * tol)
+        slopes = smoothed.gradient(problem.y, model.fitted)
+        left = gap(model, slopes)
+        if left <= tol or (step > patience and left > 0.9 * best):
             break
-        best, fitted = min(best, gap), point.fitted
-    return point, v
+        best = min(best, left)
+    return model, slopes
 
 
-def _gap(problem: Problem, system: System, point: Point, v: Array) -> float:
-    """Return the duality gap of a primal and a dual point, relative to the primal value."""
-    alpha = problem.dual_point(v)
-    generated = system.from_dual(alpha)
-    norm = float(system.inner(generated, generated, system.values(generated)).sum())
-    primal = problem.primal(point.fitted, squared_norm(system, point))
-    slack = problem.infeasibility(alpha, point.intercept) if problem.intercept else 0.0
-    return (primal - problem.dual(alpha, norm) + slack) / primal if primal > 0 else 0.0
+def proximal_newton(
+    problem: Problem, loss: NonsmoothLoss, system: System, fitted: Array, v: Array, tol: float
+) -> tuple[RidgePoint, Array]:
+    """Minimise a nonsmooth regularised risk of one output by :func:`proximal_steps`.
+
+    It starts from values ``fitted``, which need not be those of a function of this space.
+    """
+
+    def minimise(smoothed: Smoothed, last: RidgePoint, goal: float) -> RidgePoint:
+        return newton(problem, smoothed, system, last.fitted, goal, 1 / smoothed.width)
+
+    def gap(point: RidgePoint, v: Array) -> float:
+        alpha = problem.dual_point(v)
+        generated = system.from_dual(alpha)
+        norm = float(system.inner(generated, generated, system.values(generated)).sum())
+        primal = problem.primal(point.fitted, squared_norm(system, point))
+        return problem.relative_gap(primal, alpha, norm, point.intercept)
+
+    start = RidgePoint(np.empty(0), np.zeros(1), fitted)
+    return proximal_steps(problem, loss, start, v, tol, minimise, gap, PROXIMAL_PATIENCE)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..solvers import NAMES
+from ..solvers import NAMES, refuse_needs
 
 
 def check_parameters(estimator: Any) -> None:
@@ -30,24 +30,7 @@ def check_parameters(estimator: Any) -> None:
                 check(name, value)
     solver, p = parameters.get("solver", "auto"), parameters.get("p")
     for value in p if _several(p) else [] if p is None else [p]:
-        if isinstance(solver, str) and solver in NEEDS and not NEEDS[solver](value):
-            raise ValueError(
-                f"solver={solver!r} needs {NEEDS_WORDS[solver]}; got p={value:g}. "
-                "Use solver='auto'."
-            )
-
-
-NEEDS: dict[str, Callable[[float], bool]] = {
-    "mirror-descent": lambda p: p < 2,
-    "working-set": lambda p: p == 1,
-    "full-pass": lambda p: 1 < p < 2,
-}
-
-NEEDS_WORDS = {
-    "mirror-descent": "p < 2 (p = 2 has a closed form)",
-    "working-set": "p = 1",
-    "full-pass": "1 < p < 2 (p = 2 has a closed form)",
-}
+        refuse_needs(solver, value)
 
 
 def _device(name: str, value: Any) -> None:

@@ -16,7 +16,7 @@ from ..bases import FeatureBlocks, GramStack
 from ..function import Predictor, make_predictor, scaled
 from ..kernels import KernelSet, resolve
 from ..objective import Problem
-from ..solvers import Greedy, Result, Solver, costs, match, run
+from ..solvers import Greedy, Result, Solver, describe, match, run
 from ..solvers.loop import Callback
 from ..solvers.paths import at_no_effect, growing, unpenalised
 from ..spec import Spec, StopRule
@@ -173,9 +173,8 @@ class MemoryFits:
         """Return the model of a strength."""
         problem = replace(self.problem, strength=strength)
         found = match(solver, problem, self.family)
-        if self.verbose >= 2 and isinstance(solver, str):
-            cost = costs(self.family, problem.y.shape[1])
-            sys.stderr.write(f"{type(found).__name__} for p = {problem.p:g}: {cost}\n")
+        if self.verbose >= 2:
+            sys.stderr.write(f"{describe(found, problem, self.family)}\n")
         limits = stop.max_iter, stop.tol, stop.max_time
         return run(found, problem, self.family, rng, *limits, callback, start)
 

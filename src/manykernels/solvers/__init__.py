@@ -1,28 +1,32 @@
 """Solvers: mirror descent, working sets, full passes, greedy selection; p = 2 in closed form."""
 
-from .choice import NAMES, choose, costs
-from .closed_form import solve_closed
+from .base import HISTORY, Needs, Result, Solver, State, from_state
+from .closed_form import ClosedForm, solve_closed
 from .full_pass import FullPass
 from .greedy import Greedy, debiased
-from .loop import Solver, State, run
+from .loop import Callback, run
+from .match import NAMES, choose, costs, describe, match, refuse_needs
 from .mirror_descent import MirrorDescent
-from .result import HISTORY, Result
 from .samplers import GradientSampler, Sampler, UniformSampler
-from .steps import DecreasingStep, HarmonicStep, Moments, StepSize, TheoremStep
+from .steps import DecreasingStep, GradientMoments, HarmonicStep, StepSize, TheoremStep
+from .systems import system_of
 from .theory import Constants, expectation_bound, high_probability_bound
 from .working_set import WorkingSet
 
 __all__ = [
     "HISTORY",
     "NAMES",
+    "Callback",
+    "ClosedForm",
     "Constants",
     "DecreasingStep",
     "FullPass",
+    "GradientMoments",
     "GradientSampler",
     "Greedy",
     "HarmonicStep",
     "MirrorDescent",
-    "Moments",
+    "Needs",
     "Result",
     "Sampler",
     "Solver",
@@ -34,8 +38,13 @@ __all__ = [
     "choose",
     "costs",
     "debiased",
+    "describe",
     "expectation_bound",
+    "from_state",
     "high_probability_bound",
+    "match",
+    "refuse_needs",
     "run",
     "solve_closed",
+    "system_of",
 ]

@@ -2,51 +2,97 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
-from ..arrays import Index, approximately
-from ..certificate import from_norm
-from ..dual import FeatureSystem, GramSystem, System, solve
+from ..arrays import Array, Index
+from ..certificate import Certificate, from_norm
+from ..dual import DualSolution, FeatureSystem, GramSystem, System, solve
 from ..families import KernelFamily
 from ..objective import Problem
-from .iterate import system_of
-from .result import HISTORY, Result
+from .base import Needs, Result
+from .loop import run
+from .systems import system_of
 
-LISTED = 10_000
-"""Largest family whose kernels are all listed in the result."""
+LISTED_KERNELS = 10_000
+"""Number of kernels up to which a result of p = 2 lists the whole family. Set by judgement, not
+measured."""
 
-DRAWN = 1_000
-"""Kernels drawn to find the important ones of a larger family."""
+DRAWN_KERNELS = 1_000
+"""Number of draws that find the important kernels of a family too large to list. Set by judgement,
+not measured."""
 
 
-def solve_closed(
-    problem: Problem, family: KernelFamily, rng: np.random.Generator, tol: float = 1e-2
-) -> Result:
-    r"""Solve the problem with p = 2, where :math:`\theta = 1` is optimal.
+@dataclass(frozen=True)
+class KernelTotal:
+    """The sum of all kernels of a family, which is optimal for p = 2.
+
+    Attributes
+    ----------
+    active : int
+        Number of kernels of the family.
+    solution : DualSolution
+        Predictor and objective.
+    certificate : Certificate
+        The exact duality gap.
+    weights : pair
+        Kernels, or the important ones of very many, and their weights of one.
+    closed : bool
+        Whether the kernel is a matrix in closed form, so that not all kernels need be listed.
+    """
+
+    active: int
+    solution: DualSolution
+    certificate: Certificate
+    weights: tuple[list[Index], Array]
+    closed: bool
+
+    k = steps = 1
+    final = True
+    constants = None
+    memory = None
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    r"""Solve the problem with p = 2, where :math:`\theta = 1` is optimal, in one step.
 
     The kernel is :math:`\sum_d \rho_d^{-2} Q_d` for a product family. With fewer features than
     rows it is a ridge problem in feature space, else one with an n x n matrix. Of a family of
     more than 10,000 kernels the result lists those that 1,000 draws from q hit.
     """
-    small = family.distinct <= LISTED
-    indices: list[Index] = family.indices() if small else []
-    system: System | None = None
-    if small and family.distinct < family.rows:
-        system = system_of(family, indices, np.ones(len(indices)))
-    closed = not isinstance(system, FeatureSystem)
-    if system is None or closed:
-        system = GramSystem(family.closed())
-    solution = solve(problem, system)
-    gradient = family.at(solution.alpha)
-    if not small:
-        indices = gradient.draw(DRAWN, rng).indices
-    # The dual norm over the family is the sum of all gradients: alpha' K alpha of this kernel.
-    coefficients = system.from_dual(solution.alpha)
-    values = system.values(coefficients)
-    norm = float(system.inner(coefficients, coefficients, values).sum())
-    certificate = from_norm(problem, solution, norm, "exact")
-    record = (0, 0.0, solution.objective, certificate.relative, approximately(family.distinct))
-    history = {key: [value] for key, value in zip(HISTORY, record, strict=True)}
-    theta = np.ones(len(indices))
-    converged = certificate.relative <= tol
-    return Result(indices, theta, closed, solution, certificate, 1, converged, history=history)
+
+    needs: ClassVar[Needs] = Needs(lambda p: p == 2, "p = 2")
+
+    def iterate(
+        self, problem: Problem, family: KernelFamily, rng: np.random.Generator
+    ) -> Iterator[KernelTotal]:
+        """Yield the solution."""
+        small = family.distinct <= LISTED_KERNELS
+        indices: list[Index] = family.indices() if small else []
+        system: System | None = None
+        if small and family.distinct < family.rows:
+            system = system_of(family, indices, np.ones(len(indices)))
+        closed = not isinstance(system, FeatureSystem)
+        if system is None or closed:
+            system = GramSystem(family.closed())
+        solution = solve(problem, system)
+        if not small:
+            indices = family.at(solution.alpha).draw(DRAWN_KERNELS, rng).indices
+        # The dual norm over the family is the sum of all gradients: alpha' K alpha of this kernel.
+        coefficients = system.from_dual(solution.alpha)
+        values = system.values(coefficients)
+        norm = float(system.inner(coefficients, coefficients, values).sum())
+        certificate = from_norm(problem, solution, norm, "exact")
+        weights = indices, np.ones(len(indices))
+        yield KernelTotal(family.distinct, solution, certificate, weights, closed)
+
+
+def solve_closed(
+    problem: Problem, family: KernelFamily, rng: np.random.Generator, tol: float = 1e-2
+) -> Result:
+    """Solve the problem with p = 2; see :class:`ClosedForm`."""
+    return run(ClosedForm(), problem, family, rng, 1, tol)

@@ -6,48 +6,48 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import compress, count
+from typing import ClassVar
 
 import numpy as np
 
 from ..arrays import Array, Index, approximately
-from ..backend import beside, columnwise, filled, take
+from ..backend import columnwise, take
 from ..certificate import Certificate, from_norm
-from ..dual import (
-    DualSolution,
-    FeatureSystem,
-    GramSystem,
-    System,
-    TallColumns,
-    TallSystem,
-    solve,
-)
+from ..dual import DualSolution, GramSystem, System, TallColumns, solve
 from ..families import KernelFamily
 from ..memory import refuse_bytes
 from ..objective import Problem
 from ..potentials import power_norm
-from .iterate import system_of, tall_columns
-from .result import Result
+from .acceleration import accelerated
+from .base import Needs, Result
+from .systems import smaller_system, system_of, tall_columns
 
 KEPT_BYTES = 2**30
-"""Features of all kernels are kept between passes if they fit in so many bytes."""
+"""Bytes up to which the features of all kernels are kept from one pass to the next; beyond it they
+are made anew in each pass. One gigabyte fits in most machines; set by judgement, not measured."""
 
 KERNEL_BYTES = 250
-"""What a kernel of the list takes beside its features: its index, weight and gradient."""
+"""Bytes that a kernel of the list takes beside its features: its index (a tuple), its weight and
+its gradient. An estimate, not measured."""
 
 ABSORBED = 1e-20
-"""Weights below so much of the largest are set to zero, where they stay; with p = 1 most end so."""
+"""Share of the largest weight below which a weight is set to zero, where it stays. With p = 1 most
+weights end so. Set by judgement, not measured."""
 
-INNER_TOL = 1e-9
-"""Relative duality gap to which the dual is solved in each pass."""
+PASS_TOL = 1e-9
+"""Relative duality gap to which the dual is solved in each pass. Far below any gap that is asked
+for, so that it does not blur the certificate; set by judgement, not measured."""
 
-NEAR_ONE = 1.2
-"""Exponent nu below which the bolder update would not contract."""
+BOLD_EXPONENT = 1.2
+"""Exponent nu from which on the update with t = 1 - 1/nu is taken; below it that one does not
+contract, and the analytic update is taken. Set by judgement, not measured."""
 
-NOTHING = 1e-24
-"""Gradients of so little of the largest are rounding: such kernels get no weight."""
+ROUNDED_GRADIENT = 1e-24
+"""Share of the largest gradient up to which a gradient is rounding and its kernel gets no weight.
+The square of what rounding leaves of an inner product, with room to spare."""
 
-LEAST = np.log(1e-100)
-"""Least logarithm of a weight, relative to the largest."""
+LOWEST_LOG_WEIGHT = np.log(1e-100)
+"""Least logarithm of a weight, relative to the largest: its powers must not underflow."""
 
 
 @dataclass(frozen=True)
@@ -127,17 +127,20 @@ class FullPass:
     """
 
     memory: int = 5
+    needs: ClassVar[Needs] = Needs(
+        lambda p: 1 < p < 2, "1 < p < 2 (p = 2 has a closed form)", listed=True
+    )
 
     def iterate(
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator
     ) -> Iterator[Pass]:
         """Yield the state before each update."""
         refuse_long_list(family)
-        design, nu = Design(family), problem.nu
+        kernels, nu = AllKernels(family), problem.nu
         system: System | None = None
-        if not design.tall:
+        if not kernels.tall:
             system = GramSystem(family.closed() / approximately(family.size) ** (1 / nu))
-        return self._from(problem, design, family.equal_weights(nu), system)
+        return self._from(problem, kernels, family.equal_weights(nu), system)
 
     def resume(
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator, start: Result
@@ -145,29 +148,29 @@ class FullPass:
         """Yield the state before each update, from the weights of a start."""
         if not start.indices:
             return self.iterate(problem, family, rng)
-        design = Design(family)
+        kernels = AllKernels(family)
         known = dict(zip(start.indices, start.theta.tolist(), strict=True))
         least = min(known.values())
         theta = np.array([known.get(index, least) for index in family.indices()])
-        return self._from(problem, design, theta / power_norm(theta, problem.nu), None)
+        return self._from(problem, kernels, theta / power_norm(theta, problem.nu), None)
 
     def _from(
-        self, problem: Problem, design: Design, theta: Array, system: System | None
+        self, problem: Problem, kernels: AllKernels, theta: Array, system: System | None
     ) -> Iterator[Pass]:
-        family, nu = design.family, problem.nu
+        family, nu = kernels.family, problem.nu
         best: Pass | None = None
         best_gradients = np.empty(0)
         past: deque[tuple[Array, Array]] = deque(maxlen=self.memory + 1)
         solution: DualSolution | None = None
         for k in count(1):
-            system = system or design.system(theta)
-            solution = solve(problem, system, solution, INNER_TOL)
+            system = system or kernels.system(theta)
+            solution = solve(problem, system, solution, PASS_TOL)
             gradients = family.at(solution.alpha).all()
             norm = power_norm(gradients, problem.dual_exponent)
             certificate = from_norm(problem, solution, norm, "exact")
             if norm == 0:  # nothing to explain: no kernel is needed
                 theta = np.zeros_like(theta)
-                solution = solve(problem, design.system(theta), solution)
+                solution = solve(problem, kernels.system(theta), solution)
             state = Pass(k, family, theta, solution, certificate)
             if best is None or solution.objective <= best.solution.objective * (1 + 1e-12):
                 best, best_gradients = state, gradients
@@ -185,10 +188,10 @@ class FullPass:
         largest = gradients.max(initial=0.0)
         if not 0 < largest < np.inf:
             return theta
-        live = (theta > 0) & (gradients > NOTHING * largest)
+        live = (theta > 0) & (gradients > ROUNDED_GRADIENT * largest)
         x = np.log(theta[live])
         slope = np.log(gradients[live] / largest)
-        y = (2 * x + slope) / (nu + 1) if nu < NEAR_ONE else (x + slope) / nu
+        y = (2 * x + slope) / (nu + 1) if nu < BOLD_EXPONENT else (x + slope) / nu
         y = normalised(y, nu)
         if past and len(past[-1][0]) != len(y):
             past.clear()
@@ -196,7 +199,7 @@ class FullPass:
         if len(past) > 1:
             y = accelerated(past, np.exp(nu / 2 * x))
         after = np.zeros_like(theta)
-        after[live] = np.exp(normalised(np.maximum(y, y.max() + LEAST), nu))
+        after[live] = np.exp(normalised(np.maximum(y, y.max() + LOWEST_LOG_WEIGHT), nu))
         return after
 
 
@@ -204,17 +207,6 @@ def normalised(x: Array, nu: float) -> Array:
     """Return logarithms of weights of norm one."""
     x = x - x.max()
     return x - np.log(power_norm(np.exp(x), nu))
-
-
-def accelerated(past: deque[tuple[Array, Array]], weights: Array) -> Array:
-    """Return the combination of past updates whose residuals cancel best (Anderson)."""
-    values, residuals = (np.stack(part) for part in zip(*past, strict=True))
-    last = residuals[-1] * weights
-    changes = (residuals[-1] - residuals[:-1]) * weights
-    square = changes @ changes.T
-    square[np.diag_indices_from(square)] += 1e-10 * np.trace(square) + np.finfo(float).tiny
-    share = np.linalg.solve(square, changes @ last)
-    return values[-1] - share @ (values[-1] - values[:-1])
 
 
 def best_weights(theta: Array, gradients: Array, nu: float) -> Array:
@@ -228,7 +220,7 @@ def best_weights(theta: Array, gradients: Array, nu: float) -> Array:
     return np.asarray(weights / power_norm(weights, nu))
 
 
-class Design:
+class AllKernels:
     """All kernels of a family, summed with weights again and again.
 
     With fewer features than rows their products are made once where the loss allows, and the
@@ -255,9 +247,7 @@ class Design:
         """Return the kernel of the positive weights, in the smaller form."""
         live = theta > 0
         if self.owners is None:
-            indices = self.family.indices()
-            kept = [indices[i] for i in np.flatnonzero(live).tolist()]
-            return system_of(self.family, kept, theta[live])
+            return system_of(self.family, list(compress(self.family.indices(), live)), theta[live])
         columns, owners = self.columns, self.owners
         if not live.all():
             used = live[owners]
@@ -266,19 +256,7 @@ class Design:
             else:
                 columns = take(columns, np.flatnonzero(used), axis=1)
             owners = owners[used]
-        factors = np.sqrt(theta)[owners]
-        if isinstance(columns, TallColumns):
-            return TallSystem(columns, factors)
-        if columns.shape[1] < self.family.rows:
-            return FeatureSystem(columns * beside(factors, columns))
-        # By blocks of columns that fit in the cache: one read of the features, nothing written.
-        gram = filled(0.0, (self.family.rows, self.family.rows), columns)
-        width = max(1024, 4 * self.family.rows)
-        for start in range(0, columns.shape[1], width):
-            part = slice(start, min(start + width, columns.shape[1]))
-            scaled = columns[:, part] * beside(factors[part], columns)
-            gram += scaled @ scaled.T
-        return GramSystem(gram)
+        return smaller_system(columns, np.sqrt(theta)[owners])
 
 
 def refuse_long_list(family: KernelFamily) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,15 +16,17 @@ from ..dual import DualSolution
 from ..families import KernelFamily
 from ..families.pricing import pricer
 from ..objective import Problem
-from .least_squares import Fit, fit_of
-from .result import in_weights
+from .base import Needs, in_weights
+from .least_squares import UnpenalisedFit, fit_of
 
-SHARE = 0.8
-"""The pool serves while its best gain is at least so much of the best one when it was priced, both
-relative to what is left to explain."""
+POOL_SHARE = 0.8
+"""Least gain of a candidate of the pool, as a share of the best gain when the pool was priced and
+both relative to what is left to explain: below it the family is priced anew. Set by judgement,
+not measured."""
 
-PERFECT = 1e-28
-"""A residual of so little of the target's sum of squares is rounding."""
+ROUNDED_RESIDUAL = 1e-28
+"""Share of the target's sum of squares up to which a residual is rounding and selection ends: the
+square of what rounding leaves, with room to spare."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,9 @@ class Greedy:
 
     terms: int = 20
     pool: int = 100
+    needs: ClassVar[Needs] = Needs(
+        smooth=True, features=True, priced=True, title="greedy selection"
+    )
 
     def iterate(
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator
@@ -95,11 +101,7 @@ class Greedy:
         Cost of a choice: O(n m) for m features in the pool and in the model; one pricing, in
         single precision, every few choices.
         """
-        if not family.explicit:
-            raise ValueError(
-                "greedy selection needs kernels with features; got kernels given by matrices. "
-                'Use kernels="linear" or "spline", or another solver.'
-            )
+        self.needs.refuse_family(family)
         fit = fit_of(problem)
         price = pricer(family, problem.weights, 32, problem.intercept)
         everything = float(np.sum(problem.weights[:, None] * problem.y**2))
@@ -110,7 +112,7 @@ class Greedy:
         for k in count(1):
             yield selection(k, chosen, owners, fit.solution())
             while True:
-                if len(chosen) >= self.terms or fit.scale <= PERFECT * everything:
+                if len(chosen) >= self.terms or fit.scale <= ROUNDED_RESIDUAL * everything:
                     return
                 best, score = pool.best(fit)
                 if not score > floor * fit.scale:
@@ -119,7 +121,7 @@ class Greedy:
                     fresh = [index for index in listed.indices if index not in taken]
                     pool = pool_of(family, fresh[: self.pool], fit)
                     best, score = pool.best(fit)
-                    floor = SHARE * score / fit.scale
+                    floor = POOL_SHARE * score / fit.scale
                 if not score > 0:
                     return
                 index = pool.indices[best]
@@ -148,22 +150,34 @@ def debiased(problem: Problem, family: KernelFamily, indices: Sequence[Index]) -
 
 @dataclass(frozen=True)
 class Pool:
-    """Candidates: indices, prepared columns, the first column of each, and prices."""
+    """Candidates of greedy selection.
+
+    Attributes
+    ----------
+    indices : list of Index
+        The kernels.
+    prepared : ndarray of shape (n, m)
+        Their columns as the fit wants them.
+    starts : ndarray of int
+        The first column of each.
+    priors : ndarray
+        What the gain of each is multiplied by; smaller for kernels of a larger scale factor.
+    """
 
     indices: list[Index]
     prepared: Array
     starts: Array
-    prices: Array
+    priors: Array
 
-    def best(self, fit: Fit) -> tuple[int, float]:
+    def best(self, fit: UnpenalisedFit) -> tuple[int, float]:
         """Return the position of the candidate that would explain most, and its score."""
         if not self.indices:
             return 0, 0.0
-        gains = fit.gains(self.prepared, self.starts) * self.prices
+        gains = fit.gains(self.prepared, self.starts) * self.priors
         best = int(np.argmax(gains))
         return best, float(gains[best])
 
-    def without(self, position: int, fit: Fit) -> Pool:
+    def without(self, position: int, fit: UnpenalisedFit) -> Pool:
         """Return the others after one has been added to the fit, or refused."""
         ends = np.append(self.starts, self.prepared.shape[1])
         start, stop = ends[position], ends[position + 1]
@@ -171,7 +185,7 @@ class Pool:
         starts = np.delete(self.starts, position)
         starts[position:] -= stop - start
         indices = self.indices[:position] + self.indices[position + 1 :]
-        return Pool(indices, fit.update(prepared), starts, np.delete(self.prices, position))
+        return Pool(indices, fit.update(prepared), starts, np.delete(self.priors, position))
 
 
 EMPTY = Pool([], np.empty((0, 0)), np.empty(0, dtype=int), np.empty(0))
@@ -183,7 +197,7 @@ def features_of(family: KernelFamily, indices: Sequence[Index]) -> tuple[Array, 
     return to_host(columns), owners
 
 
-def pool_of(family: KernelFamily, indices: Sequence[Index], fit: Fit) -> Pool:
+def pool_of(family: KernelFamily, indices: Sequence[Index], fit: UnpenalisedFit) -> Pool:
     """Return candidates as they are now."""
     columns, owners = features_of(family, indices)
     starts = np.searchsorted(owners, np.arange(len(indices)))

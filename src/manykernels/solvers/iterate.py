@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, Index
-from ..backend import beside, columnwise, filled, take
-from ..bases import FeatureBlocks
-from ..dual import FeatureSystem, GramSystem, System, TallColumns
-from ..dual.tall import TALL_BYTES
+from ..backend import columnwise, filled, take
+from ..dual import GramSystem, System
 from ..families import KernelFamily
 from ..potentials import Potential, PowerNorm, power_norm
+from .systems import smaller_system, system_of
 
 FOLD = 1e-4
-"""The common factor is folded into the weights when it falls below this.
+"""Value of the common factor below which it is folded into the weights.
 
 Long before it underflows: with a factor of 0 the projection would be switched off silently, and
-the average loses as many digits as the factor has lost powers of ten.
+the average loses as many digits as the factor has lost powers of ten. Set by judgement, not
+measured.
 """
-
-BLOCK_BYTES = 2**30
-"""Features of kernels of several features that take no more bytes are held: making them is dear."""
 
 
 class Iterate:
@@ -88,9 +85,7 @@ class Iterate:
             theta = self.theta
             live = np.flatnonzero(theta).tolist()
             return system_of(self.family, [self.indices[i] for i in live], theta[live])
-        if self.kernel.gram is not None:
-            return GramSystem(self.kernel.gram)
-        return self.kernel.smaller_system(self.theta)
+        return self.kernel.system(self.theta)
 
     def step(self, indices: Sequence[Index], increments: Array, eta: float) -> None:
         r"""Add ``increments`` (:math:`-\eta\hat g`) to the dual coordinates of distinct kernels.
@@ -195,40 +190,15 @@ class KernelSum:
             self.gram *= scale
             self.gram += self.family.gram(indices, added)
 
-    def smaller_system(self, theta: Array) -> System:
-        """Return the system of the features, or leave features behind when rows are fewer."""
+    def system(self, theta: Array) -> System:
+        """Return the system of some weights; leave features behind when rows are fewer."""
+        if self.gram is not None:
+            return GramSystem(self.gram)
         owners = np.array(self.owners, dtype=int)
         weights = theta[owners]
         live = weights > 0
         columns = take(self.columns, np.flatnonzero(live), axis=1)
-        scaled = columns * beside(np.sqrt(weights[live]), columns)
-        if scaled.shape[1] < self.family.rows:
-            return FeatureSystem(scaled)
-        self.gram = scaled @ scaled.T
-        self.columns, self.owners = self._nothing(0), []
-        return GramSystem(self.gram)
-
-
-def system_of(family: KernelFamily, indices: Sequence[Index], theta: Array) -> System:
-    """Return the kernel of given weights, made from scratch, in the smaller form."""
-    if family.explicit and len(indices) < family.rows:
-        columns, owners = family.features(indices)
-        if columns.shape[1] < family.rows:
-            return FeatureSystem(columns * beside(np.sqrt(theta[owners]), columns))
-    return GramSystem(family.gram(indices, theta))
-
-
-def tall_columns(family: KernelFamily, indices: Sequence[Index]) -> tuple[TallColumns, Array]:
-    """Return the features of kernels, made a block of rows at a time, and whose they are."""
-    bases = family.bases
-    assert isinstance(bases, FeatureBlocks)
-    owners = family.owners(indices)
-    most = TALL_BYTES if bases.single else BLOCK_BYTES
-    return TallColumns(maker(family, indices), family.rows, len(owners), most), owners
-
-
-def maker(family: KernelFamily, indices: Sequence[Index]) -> Callable[[slice], Array]:
-    """Return what makes the features of kernels on some rows."""
-    bases = family.bases
-    assert isinstance(bases, FeatureBlocks)
-    return lambda rows: family.on(bases.take(rows)).features(indices)[0]
+        system = smaller_system(columns, np.sqrt(weights[live]))
+        if isinstance(system, GramSystem):
+            self.gram, self.columns, self.owners = system.gram, self._nothing(0), []
+        return system

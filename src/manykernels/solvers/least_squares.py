@@ -11,17 +11,20 @@ from scipy.linalg import qr, solve_triangular
 
 from ..arrays import Array
 from ..dual import DualSolution, FeatureSystem, solve
-from ..losses import SmoothLoss, Squared
+from ..losses import Squared
 from ..objective import Problem
+from .base import refuse_kinks
 
 DEPENDENT = 1e-7
-"""A column with less than this share of its length outside the others' span adds nothing."""
+"""Share of a column's length that must lie outside the span of the others; with less it adds
+nothing. About the root of the rounding error of a number; set by judgement, not measured."""
 
 RIDGE = 1e-8
-"""Ridge, relative to the columns' mean squares, that keeps separable classes finite."""
+"""Ridge, as a share of the mean square of the columns, that keeps the coefficients finite where a
+plane separates the classes. Set by judgement, not measured."""
 
 
-class Fit(Protocol):
+class UnpenalisedFit(Protocol):
     """The minimiser of the risk over the columns added so far (and a constant)."""
 
     def pull(self) -> Array:
@@ -54,7 +57,7 @@ class Fit(Protocol):
         ...
 
 
-def fit_of(problem: Problem) -> Fit:
+def fit_of(problem: Problem) -> UnpenalisedFit:
     """Return the fit without columns for a problem."""
     return Projection(problem) if isinstance(problem.loss, Squared) else Refit(problem)
 
@@ -186,12 +189,7 @@ class Refit:
     """Newton's method from the last fit, with a ridge that is nothing but for separable classes."""
 
     def __init__(self, problem: Problem) -> None:
-        if not isinstance(problem.loss, SmoothLoss):
-            raise ValueError(
-                "loss must be smooth where nothing is penalised; got "
-                f'{type(problem.loss).__name__}. Use loss="squared", "huber", '
-                '"squared_hinge" or "logistic".'
-            )
+        refuse_kinks(problem.loss, "where nothing is penalised")
         self.problem = problem
         self.columns = np.empty((len(problem.y), 0))
         self.last: DualSolution | None = None

@@ -3,95 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
 
 import numpy as np
 
-from ..arrays import Array, Index
+from ..arrays import approximately
 from ..certificate import Certificate, affordable, exact, from_draws
 from ..dual import DualSolution, solve
 from ..families import KernelFamily
 from ..objective import Problem
-from .iterate import system_of
-from .result import HISTORY, Result
-from .theory import Constants
+from .base import HISTORY, Result, Solver, State, WarmSolver
+from .systems import system_of
 
 FINAL_DRAWS = 1_000
-"""Fresh draws behind a certificate that ends a run, where it cannot be exact."""
+"""Number of fresh draws behind a certificate that ends a run, where it cannot be exact. Set by
+judgement, not measured."""
 
-FEW_DRAWS = 50
-"""As many when time has run out."""
+LATE_DRAWS = 50
+"""Number of fresh draws behind the last certificate when the time limit has passed: as many as one
+iteration takes. Set by judgement, not measured."""
 
-PATIENCE = 5
-"""After a gap that a final certificate did not confirm, iterations before the next try; twice as
-many after each."""
-
-
-class State(Protocol):
-    """A solver before step k."""
-
-    @property
-    def k(self) -> int:
-        """Number of the step to come, from 1."""
-        ...
-
-    @property
-    def solution(self) -> DualSolution:
-        """Predictor and objective at the present weights."""
-        ...
-
-    @property
-    def certificate(self) -> Certificate:
-        """What is known of their duality gap."""
-        ...
-
-    @property
-    def active(self) -> int:
-        """Number of kernels with a weight."""
-        ...
-
-    @property
-    def weights(self) -> tuple[list[Index], Array]:
-        """The solver's answer if it stopped here: kernels and their positive weights."""
-        ...
-
-    @property
-    def final(self) -> bool:
-        """Whether ``solution`` and ``certificate`` are those of ``weights``, as good as can be."""
-        ...
-
-    @property
-    def constants(self) -> Constants | None:
-        """The theorem's constants measured so far, if the theorem is about this solver."""
-        ...
-
-    @property
-    def memory(self) -> object:
-        """What the solver has computed that does not depend on the strength, or None."""
-        ...
-
-
-class Solver(Protocol):
-    """An algorithm as a generator of states; all else is the loop around it."""
-
-    def iterate(
-        self, problem: Problem, family: KernelFamily, rng: np.random.Generator
-    ) -> Iterator[State]:
-        """Yield the state before each step."""
-        ...
-
-
-@runtime_checkable
-class WarmSolver(Solver, Protocol):
-    """A solver that can start from the answer to a similar problem on the same family."""
-
-    def resume(
-        self, problem: Problem, family: KernelFamily, rng: np.random.Generator, start: Result
-    ) -> Iterator[State]:
-        """Yield the state before each step, from a start."""
-        ...
-
+RETRY_ITERATIONS = 5
+"""Iterations after a gap that a final certificate did not confirm until the next try; the wait
+doubles after each. Set by judgement, not measured."""
 
 Callback = Callable[[State, dict[str, float]], bool | None]
 
@@ -144,7 +78,7 @@ def run(
     state: State | None = None
     ended: tuple[DualSolution, Certificate] | None = None
     interrupted, finished, draws = False, False, FINAL_DRAWS
-    wait, patience = 0, PATIENCE
+    wait, patience = 0, RETRY_ITERATIONS
     try:
         if start is not None and isinstance(solver, WarmSolver):
             states = solver.resume(problem, family, rng, start)
@@ -153,7 +87,7 @@ def run(
         for state in states:
             seconds = time.perf_counter() - began
             gap = state.certificate.relative
-            active = float(state.active)
+            active = approximately(state.active)
             values = (state.k - 1, seconds, state.solution.objective, gap, active)
             record = dict(zip(HISTORY, values, strict=True))
             for key, value in record.items():
@@ -171,7 +105,7 @@ def run(
                 finished = state.certificate.kind == "none"
                 break
             if max_time is not None and seconds >= max_time and state.k > 1:
-                draws = FEW_DRAWS
+                draws = LATE_DRAWS
                 break
             ended = None
         else:
@@ -184,10 +118,10 @@ def run(
     solution, certificate = ended or finish(problem, family, state, rng, draws)
     return Result(
         *state.weights,
-        False,
+        getattr(state, "closed", False),
         solution,
         certificate,
-        state.k - 1,
+        getattr(state, "steps", state.k - 1),
         finished if certificate.kind == "none" else certificate.relative <= tol,
         interrupted,
         history,
@@ -203,7 +137,7 @@ def finish(
 
     The kernel kept along a run carries the rounding of all its updates, and an interrupted step
     may be half done; here it is made anew and the dual solved to 1e-10. The certificate is exact
-    where that is affordable, else from so many fresh draws.
+    where that is affordable, else from fresh draws, whose number is given.
     """
     if state.final:
         return state.solution, state.certificate

@@ -16,20 +16,23 @@ from ..dual import DualSolution, solve
 from ..families import Draw, GradientField, KernelFamily
 from ..objective import Problem
 from ..potentials import Potential, PowerNorm
+from .base import Needs
 from .iterate import Iterate
 from .samplers import GradientSampler, Sampler
-from .steps import HarmonicStep, Moments, StepSize
+from .steps import GradientMoments, HarmonicStep, StepSize
 from .theory import Constants
 
-NEAR_ONE = 1.05
-"""Exponent below which the gradient of the ball's own norm is too steep to follow."""
+OWN_NORM_EXPONENT = 1.05
+"""Exponent nu from which on the mirror map is that of the ball's own norm, whose gradient is too
+steep to follow below it. Set by judgement, not measured."""
 
-INNER_TOL = 1e-7
-"""Relative duality gap to which the dual is solved at each iteration."""
+ITERATION_TOL = 1e-7
+"""Relative duality gap to which the dual is solved at each iteration. Far below the gaps that
+mirror descent reaches; set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
-class State:
+class DescentState:
     r"""Mirror descent before step k: the solution at :math:`\theta^{(k-1)}` and the step to come.
 
     Attributes
@@ -123,17 +126,23 @@ class MirrorDescent:
     average: bool = False
     known: int = 0
 
+    @property
+    def needs(self) -> Needs:
+        """P < 2; a list of all kernels where the mirror map starts with all weights positive."""
+        positive = self.potential is not None and self.potential.start(2, 1.0) > 0
+        return Needs(lambda p: p < 2, "p < 2 (p = 2 has a closed form)", listed=positive)
+
     def mirror_map(self, family: KernelFamily, nu: float) -> Potential:
         """Return the potential in use for a family and an exponent."""
         if self.potential is not None:
             return self.potential
-        if nu < NEAR_ONE:
+        if nu < OWN_NORM_EXPONENT:
             return PowerNorm(min(2.0, 1 + 1 / log(max(3, family.distinct))))
         return PowerNorm(nu)
 
     def iterate(
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator
-    ) -> Iterator[State]:
+    ) -> Iterator[DescentState]:
         """Yield the state before each step; the step is taken when the next one is asked for.
 
         Cost of an iteration: one dual solution (O(min(n, m)^2 max(n, m)) for m features in use,
@@ -146,7 +155,7 @@ class MirrorDescent:
         constants = Constants(0.0, 0.0, radius, potential.strong_convexity(), 0)
         solution: DualSolution | None = None
         for k in count(1):
-            solution = solve(problem, iterate.system(), solution, INNER_TOL)
+            solution = solve(problem, iterate.system(), solution, ITERATION_TOL)
             gradient = family.at(solution.alpha)
             if k == 1:
                 # A step must not depend on the draw it is used with: the first one is
@@ -157,7 +166,7 @@ class MirrorDescent:
             eta = self.step(k, forecast.moments(gradient))
             indices, estimate = self._estimate(iterate, gradient, draw)
             ascent = problem.slope(estimate)
-            yield State(
+            yield DescentState(
                 k,
                 iterate,
                 solution,
@@ -225,13 +234,15 @@ class Forecast:
             values = draw.ratios / mass * (draw.gradients / mass) ** (self.power - 1)
             self.norm_power = _moving(self.norm_power, draw.mean(values))
 
-    def moments(self, gradient: GradientField) -> Moments:
+    def moments(self, gradient: GradientField) -> GradientMoments:
         """Return the forecast at a dual point."""
         scale = self.strength / 2 * gradient.rough_mass
         now = max(scale * np.sqrt(self.second_moment or 0.0), np.finfo(float).tiny)
         self.first = self.first or now
         curvature = scale * (self.norm_power or 0.0) ** (1 / self.power) if self.own_norm else 0.0
-        return Moments(self.first, now, curvature, self.radius, self.potential.strong_convexity())
+        return GradientMoments(
+            self.first, now, curvature, self.radius, self.potential.strong_convexity()
+        )
 
 
 def _moving(average: float | None, value: float) -> float:

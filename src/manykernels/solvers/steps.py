@@ -9,7 +9,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Moments:
+class GradientMoments:
     r"""What is known of the gradient estimate before it is drawn.
 
     Attributes
@@ -37,7 +37,7 @@ class Moments:
 class StepSize(Protocol):
     r"""A rule for :math:`\eta_{k-1}` that depends on the past only, as the theorem needs."""
 
-    def __call__(self, k: int, moments: Moments) -> float:
+    def __call__(self, k: int, moments: GradientMoments) -> float:
         """Return the step of iteration k = 1, 2, ..."""
         ...
 
@@ -58,7 +58,7 @@ class TheoremStep:
     horizon: int
     bound: float | None = None
 
-    def __call__(self, k: int, moments: Moments) -> float:
+    def __call__(self, k: int, moments: GradientMoments) -> float:
         """Return the step."""
         bound = moments.first**2 if self.bound is None else self.bound
         return float(
@@ -82,7 +82,7 @@ class DecreasingStep:
 
     scale: float = 0.3
 
-    def __call__(self, k: int, moments: Moments) -> float:
+    def __call__(self, k: int, moments: GradientMoments) -> float:
         """Return the step."""
         return self.scale / (moments.now * float(np.sqrt(k)))
 
@@ -110,7 +110,7 @@ class HarmonicStep:
     :math:`\eta_k = \sqrt{2\alpha\delta} / (m_k\sqrt k)`.
     """
 
-    def __call__(self, k: int, moments: Moments) -> float:
+    def __call__(self, k: int, moments: GradientMoments) -> float:
         """Return the step."""
         if moments.curvature > 0:
             return 1 / (moments.curvature * k + moments.now)

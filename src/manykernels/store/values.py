@@ -28,8 +28,8 @@ CLASSES = {
     "manykernels.bases": "FeatureBlocks GramStack",
     "manykernels.losses": "Squared Huber EpsilonInsensitive Hinge SquaredHinge Logistic",
     "manykernels.potentials": "PowerNorm Entropy",
-    "manykernels.solvers": "WorkingSet FullPass MirrorDescent Greedy GradientSampler "
-    "UniformSampler DecreasingStep HarmonicStep TheoremStep",
+    "manykernels.solvers": "WorkingSet FullPass MirrorDescent Greedy ClosedForm "
+    "GradientSampler UniformSampler DecreasingStep HarmonicStep TheoremStep",
     "manykernels.tables": "TableModel Encoder Number Moment Category",
     "sklearn.preprocessing": "StandardScaler",
 }

@@ -6,22 +6,25 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import Array
+from ...arrays import Array
+from ..acceleration import extrapolation
 
 EPOCHS = 2000
-"""Most rounds through the groups in use."""
+"""Most rounds through the groups in use. Set by judgement, not measured."""
 
-MEMORY = 5
-"""Rounds between two extrapolations."""
+EPOCHS_AT_A_TIME = 5
+"""Number of rounds between two extrapolations, each of which combines them. Set by judgement, not
+measured."""
 
-PATIENCE = 20
-"""Extrapolations in a row that may leave the gap as it was."""
+STALLED_EXTRAPOLATIONS = 20
+"""Number of extrapolations in a row that may leave the gap as it was. Set by judgement, not
+measured."""
 
 SECULAR_STEPS = 30
-"""Most Newton steps for the length of one group."""
+"""Most Newton steps for the length of one group; a few are the rule."""
 
 
-class Products:
+class ProductForm:
     """The quadratic given by the products of its columns, of shape (m, m): O(m) a coefficient.
 
     What is kept of a point w is b - Gw.
@@ -51,7 +54,7 @@ class Products:
         return -float(np.sum(w * (start + state))) / 2
 
 
-class Factor:
+class ColumnForm:
     """The quadratic given by its columns, of shape (n, m): O(n) a coefficient.
 
     What is kept of a point w is u - Fw, where b = F'u.
@@ -81,20 +84,20 @@ class Factor:
         return float(np.sum((state - start) * (state + start))) / 2
 
 
-class Quadratic:
+class GroupQuadratic:
     r"""Minimise :math:`\frac12\langle w, Gw\rangle - \langle b, w\rangle`, and a penalty.
 
     The penalty is :math:`\frac\lambda2(\sum_i\|w_i\|)^2` over groups of rows of w.
 
     Parameters
     ----------
-    form : Products or Factor
+    form : ProductForm or ColumnForm
         G, or F with G = F'F.
     starts : ndarray of int of shape (k + 1,)
         First row of each group, and m.
     """
 
-    def __init__(self, form: Products | Factor, starts: Array) -> None:
+    def __init__(self, form: ProductForm | ColumnForm, starts: Array) -> None:
         self.form, self.starts = form, starts
         self.slices = [slice(a, b) for a, b in pairwise(starts.tolist())]
         self._spectra: dict[int, tuple[Array, Array]] = {}
@@ -110,12 +113,12 @@ class Quadratic:
         w, state = w.copy(), begin - self.form.image(w)
         shifts = [strength] * len(self.slices)
         best, idle = np.inf, 0
-        for _ in range(EPOCHS // MEMORY):
+        for _ in range(EPOCHS // EPOCHS_AT_A_TIME):
             lengths, pull = self._norms(w), self.form.pull(state, slice(None))
             gap = self.gap(w, pull, lengths)
             idle = 0 if gap < 0.9 * best else idle + 1
             best = min(best, gap)
-            if gap <= tol or idle > PATIENCE:
+            if gap <= tol or idle > STALLED_EXTRAPOLATIONS:
                 break
             enter = (lengths == 0) & (self._norms(pull) > strength * lengths.sum() * (1 + 1e-9))
             live = np.flatnonzero((lengths > 0) | enter).tolist()
@@ -127,22 +130,17 @@ class Quadratic:
     ) -> tuple[Array, Array]:
         """Go through some groups a few times, then try the limit that the rounds point to."""
         trail = [(w.copy(), state.copy())]
-        for _ in range(MEMORY):
+        for _ in range(EPOCHS_AT_A_TIME):
             total = float(lengths.sum())
             for i in live:
                 total = self._settle(i, w, state, total, shifts)
             lengths = self._norms(w)
             trail.append((w.copy(), state.copy()))
         steps = np.stack([(new - old).ravel() for (old, _), (new, _) in pairwise(trail)])
-        products = steps @ steps.T
-        size = float(np.trace(products))
-        if not size > 0:
+        if not steps.any():
             return w, state
-        products[np.diag_indices_from(products)] += 1e-10 * size
-        shares = np.linalg.solve(products, np.ones(len(steps)))
-        shares = (shares / shares.sum()).tolist()
         ahead, there = np.zeros_like(w), np.zeros_like(state)
-        for share, (later, further) in zip(shares, trail[1:], strict=True):
+        for share, (later, further) in zip(extrapolation(steps), trail[1:], strict=True):
             ahead += share * later
             there += share * further
         # A zero group stays exactly so in all rounds, and here.

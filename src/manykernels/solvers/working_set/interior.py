@@ -8,24 +8,25 @@ from functools import cached_property
 
 import numpy as np
 
-from ..arrays import Array, Index
-from ..backend import add_to_diagonal, beside, columnwise, copied, take, times, to_host
-from ..bases import GramStack
-from ..certificate import from_norm
-from ..dual import DualSolution, FeatureSystem, GramSystem, System, solve
-from ..dual.systems import diagonal, factorise, live_rows
-from ..families import KernelFamily
-from ..losses import SmoothLoss
-from ..objective import Problem
+from ...arrays import Array, Index
+from ...backend import add_to_diagonal, columnwise, copied, take, times, to_host
+from ...bases import GramStack
+from ...certificate import from_norm
+from ...dual import DualSolution, GramSystem, System, solve
+from ...dual.systems import diagonal, factorise, live_rows
+from ...families import KernelFamily
+from ...losses import SmoothLoss
+from ...objective import Problem
+from ..systems import smaller_system
 
-STEPS = 60
-"""Most steps; some 20 are needed."""
+INTERIOR_STEPS = 60
+"""Most interior-point steps; some 20 are needed."""
 
 BOUNDARY = 0.98
-"""Share of the way to the boundary that a step may go."""
+"""Share of the way to the boundary that a step may go. Customary for such methods, not measured."""
 
-INNER_TOL = 1e-10
-"""Relative duality gap to which the dual is solved at each step."""
+STEP_TOL = 1e-10
+"""Relative duality gap to which the dual is solved at each step: about what rounding allows."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,7 @@ class KernelList:
         if not self.family.explicit:
             return GramSystem(self.family.gram(self.indices, theta))
         columns, owners = self.features
-        scaled = columns * beside(np.sqrt(theta)[owners], columns)
-        if scaled.shape[1] < scaled.shape[0]:
-            return FeatureSystem(scaled)
-        return GramSystem(scaled @ scaled.T)
+        return smaller_system(columns, np.sqrt(theta)[owners])
 
     def responses(self, alpha: Array) -> Array:
         r"""Return :math:`K_i\alpha/\rho_i^2` for all kernels, of shape (m, n, c)."""
@@ -85,9 +83,9 @@ def solve_interior(problem: Problem, kernels: KernelList, tol: float) -> tuple[A
     theta = np.full(count, 1 / count)
     z: Array | None = None
     solution: DualSolution | None = None
-    for _ in range(STEPS):
+    for _ in range(INTERIOR_STEPS):
         system = kernels.system(theta)
-        solution = solve(problem, system, solution, INNER_TOL)
+        solution = solve(problem, system, solution, STEP_TOL)
         responses = kernels.responses(solution.alpha)
         masses = np.einsum("mnc,nc->m", responses, solution.alpha)
         gradients = problem.slope(masses)

@@ -7,35 +7,38 @@ from functools import cached_property
 
 import numpy as np
 
-from ..arrays import Array
-from ..dual import DualSolution, TallColumns
-from ..dual.newton import WIDTHS, Curved, Smoothed
-from ..dual.systems import factorise
-from ..losses import Loss, NonsmoothLoss, SmoothLoss, Squared
-from ..objective import Problem
-from .result import in_weights
+from ...arrays import Array
+from ...dual import DualSolution, TallColumns
+from ...dual.newton import Curved, proximal_steps
+from ...dual.systems import factorise
+from ...losses import Loss, NonsmoothLoss, SmoothLoss, Squared
+from ...objective import Problem
+from ..base import in_weights
 
-STEPS = 100
-"""Most Newton steps for one smooth problem."""
+NEWTON_STEPS = 100
+"""Most Newton steps for one smooth problem; a few are the rule. Set by judgement, not measured."""
 
-PROXIMAL_STEPS = 100
-"""Most smooth problems that stand for one nonsmooth problem."""
+PATIENT_STEPS = 20
+"""Number of smoothed problems after which the next must lower the gap by a tenth. Set by judgement,
+not measured."""
 
 PIVOTS = 20
-"""Most times that one Newton step is solved anew without the groups that changed sign."""
+"""Most times that one Newton step is solved anew without the groups that changed sign. Set by
+judgement, not measured."""
 
 HALVINGS = 30
-"""Most times that a step is halved."""
+"""Most times that one step is halved: down to a billionth of it."""
 
 FLAT = 1e-6
-"""Least mean curvature of a loss, relative to its largest, that needs no addition."""
+"""Mean curvature of a loss, as a share of its largest, below which some is added so that Newton
+steps have a length. Set by judgement, not measured."""
 
-ROUNDING = 1e-14
-"""Relative change of the objective that is no more than rounding."""
+OBJECTIVE_ROUNDING = 1e-14
+"""Relative change of an objective that is no more than rounding."""
 
 
 @dataclass(frozen=True)
-class Groups:
+class FeatureGroups:
     """Columns in groups, and coefficients of theirs.
 
     Attributes
@@ -70,7 +73,7 @@ class Groups:
         """Predictions on the training rows."""
         return self.columns.dot(self.coefficients) + self.intercept
 
-    def keep(self, groups: Array) -> Groups:
+    def keep(self, groups: Array) -> FeatureGroups:
         """Return some of the groups, given by a mask."""
         rows = groups[self.owners]
         numbers = np.cumsum(groups) - 1
@@ -81,7 +84,7 @@ class Groups:
             coefficients=self.coefficients[rows],
         )
 
-    def add(self, columns: TallColumns, owners: Array) -> Groups:
+    def add(self, columns: TallColumns, owners: Array) -> FeatureGroups:
         """Return these groups and more, with coefficients of zero."""
         nothing = np.zeros((columns.width, self.coefficients.shape[1]))
         return replace(
@@ -92,88 +95,86 @@ class Groups:
         )
 
 
-def no_groups(problem: Problem) -> Groups:
+def no_groups(problem: Problem) -> FeatureGroups:
     """Return no groups at all, and constants of zero."""
     rows, outputs = problem.y.shape
     columns = TallColumns(lambda part: np.empty((len(range(rows)[part]), 0)), rows, 0)
     none = np.empty(0, dtype=int)
-    return Groups(columns, none, np.empty((0, outputs)), np.zeros(outputs))
+    return FeatureGroups(columns, none, np.empty((0, outputs)), np.zeros(outputs))
 
 
-def value(problem: Problem, loss: Curved | Loss, groups: Groups) -> float:
+def value(problem: Problem, loss: Curved | Loss, groups: FeatureGroups) -> float:
     r"""Return :math:`\sum_t s_t\ell(f_t) + \frac\lambda2 (\sum_i \|w_i\|)^2`."""
     risk = float(np.sum(problem.weights[:, None] * loss.value(problem.y, groups.fitted)))
     return risk + problem.strength / 2 * float(groups.norms(groups.coefficients).sum()) ** 2
 
 
-def solve_restricted(problem: Problem, groups: Groups, tol: float) -> tuple[Groups, Array]:
+def solve_restricted(
+    problem: Problem, groups: FeatureGroups, tol: float
+) -> tuple[FeatureGroups, Array]:
     r"""Minimise over the coefficients of all groups; return them and slopes :math:`\ell'(f)`.
 
     Stops when the duality gap over these groups is below ``tol`` times the objective. A nonsmooth
     loss is solved as a sequence of smooth ones around the last slopes (see
-    :func:`manykernels.dual.newton.proximal_newton`).
+    :func:`manykernels.dual.newton.proximal_steps`).
     """
     loss = problem.loss
     if isinstance(loss, SmoothLoss):
         groups = newton(problem, loss, groups, tol)
         return groups, loss.gradient(problem.y, groups.fitted)
     assert isinstance(loss, NonsmoothLoss)
-    slopes = loss.gradient(problem.y, groups.fitted)
-    unit = float(np.sum(problem.weights[:, None] * np.abs(problem.y))) or 1.0
-    best = np.inf
-    for step in range(PROXIMAL_STEPS):
-        smoothed = Smoothed(loss, slopes, unit * WIDTHS[min(step, len(WIDTHS) - 1)])
-        # Almost exactly: what is left of stationarity is divided by the strength in a dual point.
-        groups = newton(problem, smoothed, groups, 1e-5 * tol, 1 / smoothed.width)
-        slopes = smoothed.gradient(problem.y, groups.fitted)
-        gap = restricted_gap(problem, groups, slopes)
-        if gap <= tol or (step > 20 and gap > 0.9 * best):
-            break
-        best = min(best, gap)
-    return groups, slopes
+    return proximal_steps(
+        problem,
+        loss,
+        groups,
+        loss.gradient(problem.y, groups.fitted),
+        tol,
+        lambda smoothed, last, goal: newton(problem, smoothed, last, goal, 1 / smoothed.width),
+        lambda found, slopes: restricted_gap(problem, found, slopes),
+        PATIENT_STEPS,
+    )
 
 
-def restricted_gap(problem: Problem, groups: Groups, slopes: Array) -> float:
+def restricted_gap(problem: Problem, groups: FeatureGroups, slopes: Array) -> float:
     """Return the duality gap over these groups, relative to the objective."""
     alpha = problem.dual_point(slopes)
     largest = float(groups.norms(groups.columns.transposed_dot(alpha)).max(initial=0.0)) ** 2
     primal = value(problem, problem.loss, groups)
-    slack = problem.infeasibility(alpha, groups.intercept) if problem.intercept else 0.0
-    return (primal - problem.dual(alpha, largest) + slack) / primal if primal > 0 else 0.0
+    return problem.relative_gap(primal, alpha, largest, groups.intercept)
 
 
-def smooth_gap(problem: Problem, groups: Groups, slopes: Array, pull: Array) -> float:
+def smooth_gap(problem: Problem, groups: FeatureGroups, slopes: Array, gradient: Array) -> float:
     r"""Return the duality gap over these groups where the slopes are those of the predictor.
 
-    Then :math:`\ell(f) + \ell^*(v) = v f`, and no conjugate is needed. ``pull`` holds the inner
-    products of the columns with the weighted slopes.
+    Then :math:`\ell(f) + \ell^*(v) = v f`, and no conjugate is needed. ``gradient`` is that of the
+    risk in the coefficients: inner products of the columns with the weighted slopes.
     """
     alpha = problem.dual_point(slopes)
     size = float(groups.norms(groups.coefficients).sum())
-    largest = float(groups.norms(pull).max(initial=0.0)) / problem.strength
+    largest = float(groups.norms(gradient).max(initial=0.0)) / problem.strength
     inner = float(np.sum(alpha * (groups.fitted - groups.intercept)))
-    slack = problem.infeasibility(alpha, groups.intercept) if problem.intercept else 0.0
+    slack = problem.infeasibility(alpha, groups.intercept)
     return problem.strength / 2 * (size**2 - 2 * inner + largest**2) + slack
 
 
 def newton(
-    problem: Problem, loss: Curved, groups: Groups, tol: float, steepest: float = 1.0
-) -> Groups:
+    problem: Problem, loss: Curved, groups: FeatureGroups, tol: float, steepest: float = 1.0
+) -> FeatureGroups:
     r"""Minimise a smooth risk with the squared sum of norms by Newton's method on the support.
 
     The penalty is smooth while no group is zero: with directions :math:`u_i = w_i/\|w_i\|` and
     :math:`\sigma = \sum_i\|w_i\|` its derivative is :math:`\lambda\sigma u` and its second
     derivative :math:`\lambda(uu^\top + \mathrm{diag}(\sigma(I - u_iu_i^\top)/\|w_i\|))`. For
     groups of one coefficient it is quadratic, so that for the squared loss a step ends at the
-    exact optimum of its support. Groups that a step would turn around are set to zero; zero
+    exact optimum of its support. FeatureGroups that a step would turn around are set to zero; zero
     groups with a gradient above :math:`\lambda\sigma` enter in its direction. O(n m^2 + m^3)
     a step for m coefficients in the support.
     """
     objective, extra = value(problem, loss, groups), 0.0
     slopes = loss.gradient(problem.y, groups.fitted)
-    pull = groups.columns.transposed_dot(problem.weights[:, None] * slopes)
-    gap = smooth_gap(problem, groups, slopes, pull)
-    for _ in range(STEPS):
+    gradient = groups.columns.transposed_dot(problem.weights[:, None] * slopes)
+    gap = smooth_gap(problem, groups, slopes, gradient)
+    for _ in range(NEWTON_STEPS):
         if gap <= tol * objective:
             break
         curvature: Array | None = None
@@ -182,32 +183,32 @@ def newton(
             if float(problem.weights @ curvature.min(axis=1)) < FLAT * steepest:
                 extra = max(extra, 100 * FLAT * steepest)
             curvature = curvature + extra
-        model = Model(problem, groups, slopes, pull, curvature)
+        model = Model(problem, groups, slopes, gradient, curvature)
         for trial in (model.bold_step, model.careful_step):
             moved, halvings = trial(), 0
             reached = value(problem, loss, moved)
-            while reached > objective * (1 + ROUNDING) and halvings < HALVINGS:
+            while reached > objective * (1 + OBJECTIVE_ROUNDING) and halvings < HALVINGS:
                 moved, halvings = between(groups, moved), halvings + 1
                 reached = value(problem, loss, moved)
             after = loss.gradient(problem.y, moved.fitted)
             further = moved.columns.transposed_dot(problem.weights[:, None] * after)
             left = smooth_gap(problem, moved, after, further)
             # Near the optimum the gap still shows what the objective no longer does.
-            if reached < objective * (1 - ROUNDING) or left < 0.9 * gap:
+            if reached < objective * (1 - OBJECTIVE_ROUNDING) or left < 0.9 * gap:
                 break
         else:
             if extra >= steepest or isinstance(loss, Squared):
                 break  # rounding: no further progress is possible
             extra = max(FLAT * steepest, 100 * extra)
             continue
-        groups, objective, slopes, pull, gap = moved, reached, after, further, left
+        groups, objective, slopes, gradient, gap = moved, reached, after, further, left
         # Where a loss is flat Newton steps are far too long; some curvature shortens them.
         extra = max(FLAT * steepest, 10 * extra) if halvings > 3 else extra / 10
         extra = 0.0 if extra < FLAT * steepest else extra
     return groups
 
 
-def between(groups: Groups, other: Groups) -> Groups:
+def between(groups: FeatureGroups, other: FeatureGroups) -> FeatureGroups:
     """Return the coefficients half way between two sets of them."""
     return replace(
         groups,
@@ -222,21 +223,23 @@ class Model:
     def __init__(
         self,
         problem: Problem,
-        groups: Groups,
+        groups: FeatureGroups,
         slopes: Array,
-        pull: Array,
+        gradient: Array,
         curvature: Array | None,
     ) -> None:
         self.problem, self.groups = problem, groups
         weights, outputs = problem.weights[:, None], range(problem.y.shape[1])
-        self.norms, steep = groups.norms(groups.coefficients), groups.norms(pull)
+        self.norms, steep = groups.norms(groups.coefficients), groups.norms(gradient)
         self.total = float(self.norms.sum())
         self.free = (self.norms > 0) | (steep > problem.strength * self.total * (1 + 1e-10))
         new = self.norms == 0
         lengths = np.where(new, steep, self.norms)
         lengths = np.where(lengths > 0, lengths, 1.0)[groups.owners, None]
         # Unit vectors: of the coefficients, or down the slope from zero.
-        self.directions = np.where(new[groups.owners, None], -pull, groups.coefficients) / lengths
+        self.directions = (
+            np.where(new[groups.owners, None], -gradient, groups.coefficients) / lengths
+        )
         # The same array each time where curvature is one, so that products are made only once.
         bends = [
             problem.weights if curvature is None else (weights * curvature)[:, c].copy()
@@ -259,12 +262,12 @@ class Model:
                 products = products + total * np.outer(centre, centre)
             self.matrices.append(products)
 
-    def along(self, moved: Groups) -> Array:
+    def along(self, moved: FeatureGroups) -> Array:
         """Return the length of each group along its direction."""
         inner = np.sum(moved.coefficients * self.directions, axis=1)
         return np.bincount(self.groups.owners, inner, minlength=self.groups.count)
 
-    def bold_step(self) -> Groups:
+    def bold_step(self) -> FeatureGroups:
         """Return the minimum without the groups that turn around, one set after another."""
         free = self.free
         for _ in range(PIVOTS):
@@ -275,7 +278,7 @@ class Model:
             free = free & ~turned
         return moved
 
-    def careful_step(self) -> Groups:
+    def careful_step(self) -> FeatureGroups:
         """Return the way to the minimum up to where the first group reaches zero."""
         free = self.free
         while True:
@@ -296,7 +299,7 @@ class Model:
         intercept = start.intercept + share * (moved.intercept - start.intercept)
         return replace(start, coefficients=coefficients, intercept=intercept)
 
-    def minimum(self, free: Array) -> Groups:
+    def minimum(self, free: Array) -> FeatureGroups:
         """Return the minimum of the model over the coefficients of some groups, others zero."""
         problem, groups = self.problem, self.groups
         rows = free[groups.owners]
@@ -337,7 +340,9 @@ class Model:
         return out.reshape(outputs * size, outputs * size)
 
 
-def as_solution(problem: Problem, groups: Groups, slopes: Array) -> tuple[Array, DualSolution]:
+def as_solution(
+    problem: Problem, groups: FeatureGroups, slopes: Array
+) -> tuple[Array, DualSolution]:
     r"""Return the weights :math:`\theta_i = \|w_i\|/\sum_j\|w_j\|` and the predictor in them."""
     theta, scaled = in_weights(groups.coefficients, groups.owners, groups.count)
     total = float(groups.norms(groups.coefficients).sum())

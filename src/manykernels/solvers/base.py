@@ -1,0 +1,223 @@
+"""What a solver is, what it needs, the states it goes through and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from ..arrays import Array, Index
+from ..certificate import Certificate
+from ..dual import DualSolution
+from ..families import KernelFamily
+from ..losses import Loss, SmoothLoss
+from ..objective import Problem, weights_from_norms
+from .theory import Constants
+
+HISTORY = ("iteration", "seconds", "objective", "gap", "active")
+"""Names of what is recorded of each iteration; the gap is relative to the objective."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a solver needs of a problem and of a family of kernels; by default nothing.
+
+    Attributes
+    ----------
+    p : callable
+        Takes the exponent of the penalty and tells whether the solver is right for it.
+    p_words : str
+        The same for people, e.g. ``"p = 1"``.
+    smooth : bool
+        Whether the loss must have a continuous derivative.
+    features : bool
+        Whether kernels must have features; kernels given by matrices will not do.
+    priced : bool
+        Whether it must be affordable to find the best kernels of the whole family.
+    listed : bool
+        Whether it must be affordable to hold a list of all kernels and go through it.
+    title : str
+        What the solver does, as the subject of a refusal.
+    """
+
+    p: Callable[[float], bool] = lambda p: True
+    p_words: str = "1 <= p <= 2"
+    smooth: bool = False
+    features: bool = False
+    priced: bool = False
+    listed: bool = False
+    title: str = "the solver"
+
+    def refuse_p(self, asked: str, p: float) -> None:
+        """Raise ValueError if the solver, named as it was asked for, is wrong for an exponent."""
+        if not self.p(p):
+            raise ValueError(
+                f"solver={asked} needs {self.p_words}; got p={p:g}. Use solver='auto'."
+            )
+
+    def refuse_loss(self, loss: Loss) -> None:
+        """Raise ValueError if the solver cannot take a loss."""
+        if self.smooth:
+            refuse_kinks(loss, f"for {self.title}")
+
+    def refuse_family(self, family: KernelFamily) -> None:
+        """Raise ValueError if the solver cannot take the kernels of a family."""
+        if self.features and not family.explicit:
+            raise ValueError(
+                f"{self.title} needs kernels with features; got kernels given by matrices. "
+                'Use kernels="linear" or "spline", or another solver.'
+            )
+
+
+def refuse_kinks(loss: Loss, where: str) -> None:
+    """Raise ValueError for a loss without a continuous derivative; say where one is needed."""
+    if not isinstance(loss, SmoothLoss):
+        raise ValueError(
+            f"loss must be smooth {where}; got {type(loss).__name__}. "
+            'Use loss="squared", "huber", "squared_hinge" or "logistic".'
+        )
+
+
+class State(Protocol):
+    """A solver before step k.
+
+    It may also say that it is ``closed`` (see :class:`Result`), and how many ``steps`` it took to
+    get there if that is not k - 1.
+    """
+
+    @property
+    def k(self) -> int:
+        """Number of the step to come, from 1."""
+        ...
+
+    @property
+    def solution(self) -> DualSolution:
+        """Predictor and objective at the present weights."""
+        ...
+
+    @property
+    def certificate(self) -> Certificate:
+        """What is known of their duality gap."""
+        ...
+
+    @property
+    def active(self) -> int:
+        """Number of kernels with a weight."""
+        ...
+
+    @property
+    def weights(self) -> tuple[list[Index], Array]:
+        """The solver's answer if it stopped here: kernels and their positive weights."""
+        ...
+
+    @property
+    def final(self) -> bool:
+        """Whether ``solution`` and ``certificate`` are those of ``weights``, as good as can be."""
+        ...
+
+    @property
+    def constants(self) -> Constants | None:
+        """The theorem's constants measured so far, if the theorem is about this solver."""
+        ...
+
+    @property
+    def memory(self) -> object:
+        """What the solver has computed that does not depend on the strength, or None."""
+        ...
+
+
+class Solver(Protocol):
+    """An algorithm as a generator of states; all else is the loop around it.
+
+    What it needs is its attribute ``needs``; a solver without one needs nothing.
+    """
+
+    def iterate(
+        self, problem: Problem, family: KernelFamily, rng: np.random.Generator
+    ) -> Iterator[State]:
+        """Yield the state before each step."""
+        ...
+
+
+@runtime_checkable
+class WarmSolver(Solver, Protocol):
+    """A solver that can start from the answer to a similar problem on the same family."""
+
+    def resume(
+        self, problem: Problem, family: KernelFamily, rng: np.random.Generator, start: Result
+    ) -> Iterator[State]:
+        """Yield the state before each step, from a start."""
+        ...
+
+
+@dataclass(frozen=True)
+class Result:
+    r"""Weights of a family of kernels and the predictor they give.
+
+    Attributes
+    ----------
+    indices : sequence of Index
+        Kernels with a positive weight; all of them unless ``closed``.
+    theta : ndarray
+        Their weights.
+    closed : bool
+        Whether the kernel is the sum of the whole family in closed form (p = 2), of which
+        ``indices`` lists only some.
+    solution : DualSolution
+        Dual and primal variables at these weights.
+    certificate : Certificate
+        Duality gap.
+    n_iter : int
+        Steps taken.
+    converged : bool
+        Whether the gap met the tolerance, or a solver without one came to its end.
+    interrupted : bool
+        Whether it was stopped by Ctrl-C.
+    history : dict of list
+        One entry for each iteration: iteration, seconds, objective, (relative) gap, active
+        kernels.
+    constants : Constants, optional
+        The theorem's constants measured on the run.
+    memory : object, optional
+        What the solver has computed that does not depend on the strength, for its next start.
+    """
+
+    indices: Sequence[Index]
+    theta: Array
+    closed: bool
+    solution: DualSolution
+    certificate: Certificate
+    n_iter: int
+    converged: bool
+    interrupted: bool = False
+    history: dict[str, list[float]] = field(default_factory=lambda: {key: [] for key in HISTORY})
+    constants: Constants | None = None
+    memory: object = None
+
+
+def from_state(state: State, history: dict[str, list[float]] | None = None) -> Result:
+    """Return the answer of a solver that stopped at a state."""
+    return Result(
+        *state.weights,
+        False,
+        state.solution,
+        state.certificate,
+        state.k - 1,
+        True,
+        history=history or {key: [] for key in HISTORY},
+    )
+
+
+def in_weights(coefficients: Array, owners: Array, count: int) -> tuple[Array, Array]:
+    r"""Return the kernel weights of p = 1, and coefficients of features times their roots.
+
+    Coefficients :math:`w_i` of features :math:`\phi_i/\rho_i` become those of features
+    :math:`\sqrt{\theta_i}\phi_i/\rho_i`.
+    """
+    norms = np.sqrt(np.bincount(owners, np.sum(coefficients**2, axis=1), minlength=count))
+    theta = weights_from_norms(norms, 1.0)
+    roots = np.sqrt(theta)[owners, None]
+    scaled = np.divide(coefficients, roots, out=np.zeros_like(coefficients), where=roots > 0)
+    return theta, scaled
