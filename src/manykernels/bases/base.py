@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ..arrays import Array, Product
+
+Products = Sequence[Product]
+"""Products of base kernels."""
+
+Scales = Array | float
+"""What multiplies each of many kernels; a number multiplies all of them."""
 
 
 class Cross(ABC):
@@ -51,14 +57,10 @@ class BaseKernels(ABC):
         Whether the kernels have explicit features.
     single : bool
         Whether every kernel has exactly one feature.
-    sizes, offsets : ndarray of int
-        Number of features of each kernel, and its first one; explicit kernels only.
     """
 
     explicit: ClassVar[bool]
     single: bool = False
-    sizes: Array
-    offsets: Array
 
     @property
     @abstractmethod
@@ -110,16 +112,12 @@ class BaseKernels(ABC):
         """
 
     @abstractmethod
-    def masses(self, state: Any, products: Sequence[Product], scales: Array | float = 1.0) -> Array:
+    def masses(self, state: Any, products: Products, scales: Scales = 1.0) -> Array:
         r"""Return :math:`s_i \langle M, K_i\rangle` of product kernels."""
 
     @abstractmethod
     def weighted_sum(
-        self,
-        products: Sequence[Product],
-        weights: Array,
-        scales: Array | float = 1.0,
-        other: BaseKernels | None = None,
+        self, products: Products, weights: Array, scales: Scales = 1.0, other: Any = None
     ) -> Array:
         r"""Return :math:`\sum_i w_i s_i K_i` between own rows and those of ``other``.
 
@@ -128,36 +126,12 @@ class BaseKernels(ABC):
 
     @abstractmethod
     def mean_squares(
-        self, products: Sequence[Product], scales: Array, row_weights: Array
+        self, products: Products, scales: Array, row_weights: Array
     ) -> tuple[Array, Array]:
         r"""Return :math:`\sum_t w_t\|\phi_i(x_t)\|^2` and :math:`\|\sum_t w_t\phi_i(x_t)\|^2`.
 
         Of product kernels times scales; O(n) for each feature, O(n^2) for each matrix.
         """
-
-    def products(
-        self, products: Sequence[Product], scales: Array | float = 1.0
-    ) -> tuple[Array, Array]:
-        r"""Return the features of product kernels, and the position of the one that owns each.
-
-        The features of product i, side by side, are multiplied by :math:`\sqrt{s_i}`.
-        """
-        self._refuse()
-
-    def widths(self, products: Sequence[Product]) -> list[int]:
-        """Return the number of features of each product kernel."""
-        self._refuse()
-
-    def batches(self, products: Sequence[Product]) -> list[slice]:
-        """Cut a list of products so that the features of a part stay of bounded size."""
-        self._refuse()
-
-    def take(self, rows: slice) -> BaseKernels:
-        """Return the same features on some of the rows."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise TypeError("base kernels given by their matrices have no features")
 
     @abstractmethod
     def start(self, alpha: Array) -> Any:

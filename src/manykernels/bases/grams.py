@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, Product
 from ..backend import beside, filled, namespace, on_host, real, times, to_host
-from .base import BaseKernels, Cross, split_rows
+from .base import BaseKernels, Cross, Products, Scales, split_rows
 
 HOST_BLOCK_BYTES = 2**20
 """Bytes of the matrices' rows worked on at a time on the host, so that they stay in the
@@ -104,14 +105,12 @@ class GramStack(BaseKernels, Cross):
         """Return the matrices, which are between two sets of rows already."""
         return self
 
-    def masses(
-        self, state: Array, products: Sequence[Product], scales: Array | float = 1.0
-    ) -> Array:
+    def masses(self, state: Array, products: Products, scales: Scales = 1.0) -> Array:
         """Return the inner products of a state and product kernels; O(n m D) each."""
         return np.array([_inner(state, self.product(product)) for product in products]) * scales
 
     def mean_squares(
-        self, products: Sequence[Product], scales: Array, row_weights: Array
+        self, products: Products, scales: Array, row_weights: Array
     ) -> tuple[Array, Array]:
         """Return weighted means of the matrices' diagonals and of all their entries."""
         squares, means = np.zeros(len(products)), np.zeros(len(products))
@@ -127,11 +126,7 @@ class GramStack(BaseKernels, Cross):
         return split_rows(self.rows, room // max(1, count))
 
     def weighted_sum(
-        self,
-        products: Sequence[Product],
-        weights: Array,
-        scales: Array | float = 1.0,
-        other: BaseKernels | None = None,
+        self, products: Products, weights: Array, scales: Scales = 1.0, other: Any = None
     ) -> Array:
         """Return a weighted sum of product kernels.
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..arrays import Array, Index, Product, approximately
 from ..backend import beside
-from ..bases import BaseKernels, FeatureBlocks
+from ..bases import BaseKernels
+from ..bases.columns import all_products_of_columns
 from .base import KernelFamily, as_numbers
 from .index_sets import IndexSet, Monomials, all_indices, elementary, without
 from .pricing import Pricer, ProductPricer
@@ -99,10 +100,6 @@ class ProductFamily(KernelFamily):
         """Multiplications that some fifty draws by the tree of masses take, about."""
         return self.bases.tree_work(self.degree)
 
-    def products(self, indices: Sequence[Index]) -> Sequence[Product]:
-        """Return the indices, which are products of base kernels."""
-        return indices  # type: ignore[return-value]
-
     def pricer(self, row_weights: Array | None, bits: int, centred: bool) -> Pricer:
         """Return what finds the products of largest gradient, by matrix products of features."""
         if self.explicit:
@@ -141,10 +138,9 @@ class ProductFamily(KernelFamily):
 
     def all_features(self) -> tuple[Array, Array]:
         """Return the features of all kernels, from tables of indices where these are enough."""
-        assert isinstance(self.bases, FeatureBlocks)
         if not self.bases.single:
             return super().all_features()
-        columns = self.bases.all_products(self.tables)
+        columns = all_products_of_columns(self.bases.matrix, self.tables)
         weight = self.index_set.weight
         roots = [
             np.sqrt(np.broadcast_to(weight(repeats), len(table)) / rho**2)
