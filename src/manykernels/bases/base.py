@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import Array, Product
+from .columns import extremes
 
 Products = Sequence[Product]
 """Products of base kernels."""
@@ -24,11 +25,6 @@ class Cross(ABC):
     @abstractmethod
     def count(self) -> int:
         """Number of base kernels."""
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Number of rows on either side."""
 
     @abstractmethod
     def filled(self, value: float) -> Array:
@@ -78,9 +74,12 @@ class BaseKernels(ABC):
         """What is held: features, or matrices."""
 
     @property
-    @abstractmethod
     def largest(self) -> float:
         """The largest size of a number held."""
+        if not min(self.matrix.shape):
+            return 0.0
+        lowest, highest = extremes(self.matrix)
+        return max(highest, -lowest)
 
     def largest_power(self, degree: int) -> float:
         """Return the power of ten that no value of a product of ``degree`` kernels exceeds."""
@@ -105,8 +104,8 @@ class BaseKernels(ABC):
         """Return the same kernels on no rows."""
 
     @abstractmethod
-    def between(self, other: BaseKernels) -> Cross:
-        """Return the kernels between own rows and those of ``other``.
+    def between(self, other: Any, rows: slice = slice(None)) -> Cross:
+        """Return the kernels between some of the own rows and those of ``other``.
 
         Matrices hold the values between two sets of rows already.
         """
@@ -176,13 +175,13 @@ class BaseKernels(ABC):
         In lexicographic order of (i, j).
         """
 
-    @abstractmethod
-    def row_blocks(self, budget: int) -> list[slice]:
-        """Split the rows so that a block times n numbers of float64 fit in ``budget`` bytes."""
-
-    @abstractmethod
     def cross_rows(self, rows: slice) -> Cross:
         """Return the base kernels between some of the rows and all of them."""
+        return self.between(self, rows)
+
+    def row_blocks(self, budget: int) -> list[slice]:
+        """Split the rows so that a block times n numbers of float64 fit in ``budget`` bytes."""
+        return split_rows(self.rows, budget)
 
     @abstractmethod
     def contract(self, state: Any, weights: Sequence[Array | None], rows: slice) -> Array:

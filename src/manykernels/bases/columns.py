@@ -18,6 +18,14 @@ def dense(matrix: Any) -> Any:
     return np.asarray(matrix.toarray()) if sparse.issparse(matrix) else matrix
 
 
+def extremes(matrix: Any) -> tuple[float, float]:
+    """Return the smallest and the largest entry of a matrix or a stack of them."""
+    if sparse.issparse(matrix):
+        return float(matrix.min()), float(matrix.max())
+    xp = namespace(matrix)
+    return float(xp.min(matrix)), float(xp.max(matrix))
+
+
 def scale_rows(matrix: Any, factors: Array) -> Any:
     """Multiply the rows of a matrix, sparse or not, by factors."""
     if sparse.issparse(matrix):

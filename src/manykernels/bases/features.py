@@ -22,23 +22,21 @@ from ..backend import (
     times,
     to_host,
 )
-from .base import BaseKernels, Cross, Products, Scales, split_rows
+from .base import BaseKernels, Cross, Products, Scales
 from .columns import dense, khatri_rao, products_of_columns, scale_columns, scale_rows
 
 DENSE_COLUMNS = 256
-"""Columns of the features made dense at a time where products of matrices are contracted. Set by
-judgement, not measured."""
+"""Columns of sparse features made dense at a time. Set by judgement, not measured."""
 
 CACHED_ROWS = 8192
-"""Rows of the data that enter a matrix product at a time on the host, so that they stay in the
-processor's cache. Set by judgement, not measured."""
+"""Rows that enter a matrix product at a time on the host, to stay in the processor's cache. Set by
+judgement, not measured."""
 
 PAIR_ENTRIES = 4_000_000
 """Numbers of the r x r table of pairs held at a time: 32 MB. Set by judgement, not measured."""
 
 BATCH_ENTRIES = 2**20
-"""Numbers of the features of many products made at a time: 8 MB. Set by judgement, not
-measured."""
+"""Numbers of products' features made at a time: 8 MB. Set by judgement, not measured."""
 
 
 class FeatureBlocks(BaseKernels):
@@ -95,16 +93,6 @@ class FeatureBlocks(BaseKernels):
         return self.features
 
     @property
-    def largest(self) -> float:
-        """The largest size of a feature."""
-        if not min(self.features.shape):
-            return 0.0
-        if sparse.issparse(self.features):
-            return float(abs(self.features).max())
-        xp = namespace(self.features)
-        return max(float(xp.max(self.features)), -float(xp.min(self.features)))
-
-    @property
     def pairs_are_cheap(self) -> bool:
         """Whether the features are few next to the rows: O(n R^2) against O(n^2 R)."""
         return bool(self.features.shape[1] <= 4 * self.rows)
@@ -119,10 +107,9 @@ class FeatureBlocks(BaseKernels):
         pairs = 50 * self.rows * width**2 if degree > 2 else 0
         return float(sum(range(3, degree + 1)) * self.rows**2) * width + pairs
 
-    def between(self, other: BaseKernels) -> CrossBlocks:
-        """Return the kernels between own rows and those of ``other``."""
-        assert isinstance(other, FeatureBlocks)
-        return CrossBlocks(self, other)
+    def between(self, other: FeatureBlocks, rows: slice = slice(None)) -> CrossBlocks:
+        """Return the kernels between some of the own rows and those of ``other``."""
+        return CrossBlocks(self, other, rows)
 
     def take(self, rows: slice) -> FeatureBlocks:
         """Return the same blocks on some of the rows."""
@@ -296,14 +283,6 @@ class FeatureBlocks(BaseKernels):
         if self.single:
             return squares
         return np.add.reduceat(squares, self.offsets[:-1], axis=-1)
-
-    def row_blocks(self, budget: int) -> list[slice]:
-        """Split the rows."""
-        return split_rows(self.rows, budget)
-
-    def cross_rows(self, rows: slice) -> CrossBlocks:
-        """Return the kernels between some of the rows and all of them."""
-        return CrossBlocks(self, self, rows)
 
     def contract(self, state: Array, weights: Sequence[Array | None], rows: slice) -> Array:
         """Return weighted masses of kernels and their powers; O(n^2 R q) for each weight."""

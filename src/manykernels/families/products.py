@@ -19,8 +19,8 @@ from .pricing import Pricer, ProductPricer
 from .product_field import ProductField
 
 POLYNOMIAL_BYTES = 256 * 2**20
-"""Bytes that the symmetric polynomials, an n x n matrix for each degree, and what they are made
-from may take; else they are made for some rows at a time. Set by judgement, not measured."""
+"""Bytes that the symmetric polynomials, n x n matrices, may take, or else they are made for some
+rows at a time. Set by judgement, not measured."""
 
 
 class ProductFamily(KernelFamily):
@@ -94,11 +94,6 @@ class ProductFamily(KernelFamily):
     def enumeration_work(self) -> float:
         """Multiplications that computing every gradient takes."""
         return approximately(self.distinct) * self.bases.mass_work(self.degree)
-
-    @property
-    def tree_work(self) -> float:
-        """Multiplications that some fifty draws by the tree of masses take, about."""
-        return self.bases.tree_work(self.degree)
 
     def pricer(self, row_weights: Array | None, bits: int, centred: bool) -> Pricer:
         """Return what finds the products of largest gradient, by matrix products of features."""

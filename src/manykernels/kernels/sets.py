@@ -58,7 +58,6 @@ class KernelSet(ABC):
         """Take note of which rows of X, of a given shape, are trained on; before ``fit``."""
         return
 
-    @abstractmethod
     def fit(
         self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
     ) -> FeatureBlocks | GramStack:
@@ -67,6 +66,7 @@ class KernelSet(ABC):
         ``X`` is standardised, ``raw`` is not; row weights add up to one, by default equal. The
         base kernels are put beside ``place``.
         """
+        return self.on(X, raw, place)
 
     @abstractmethod
     def on(self, X: Array, raw: Array, place: Any = HOST) -> FeatureBlocks | GramStack:
@@ -89,12 +89,6 @@ class LinearKernels(KernelSet):
     columns: list[Array]
     names: list[str]
     powers = True
-
-    def fit(
-        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
-    ) -> FeatureBlocks:
-        """Return the features of the training rows."""
-        return self.on(X, raw, place)
 
     def on(self, X: Array, raw: Array, place: Any = HOST) -> FeatureBlocks:
         """Return the features of new rows."""
