@@ -8,7 +8,7 @@ import pytest
 
 import manykernels
 from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV
-from manykernels.backend import Factor, add_to_diagonal, beside, largest, segment_sums, to_host
+from manykernels.backend import Cholesky, add_to_diagonal, beside, largest, segment_sums, to_host
 from manykernels.bases import FeatureBlocks, GramStack
 from manykernels.families import Interactions, Monomials, ProductFamily, Tuples
 from manykernels.families.pricing import limits as module
@@ -75,13 +75,13 @@ def test_factor_solves_and_refuses(place, rng):
     shifted = add_to_diagonal(beside(matrix, place), np.arange(1.0, 7.0))
     right = rng.normal(size=(6, 2))
     whole = matrix + np.diag(np.arange(1.0, 7.0))
-    factor = Factor(shifted)
+    factor = Cholesky(shifted)
     np.testing.assert_allclose(factor.solve(right), np.linalg.solve(whole, right))
     np.testing.assert_allclose(factor.solve(right[:, 0]), np.linalg.solve(whole, right[:, 0]))
     lower = np.linalg.cholesky(whole)
     np.testing.assert_allclose(factor.half_solve(right), np.linalg.solve(lower, right))
     with pytest.raises(np.linalg.LinAlgError):
-        Factor(beside(-np.eye(3), place))
+        Cholesky(beside(-np.eye(3), place))
 
 
 def test_values_beside_a_matrix_are_their_own(place):

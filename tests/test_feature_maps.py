@@ -14,10 +14,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from manykernels import MKLClassifier, MKLRegressor
 from manykernels.bases import FeatureBlocks
 from manykernels.feature_maps import (
-    BY_NAME,
     CATEGORIES,
-    LEVELS,
-    PRICED,
+    DISCRETE_VALUES,
+    PRICING_WORK,
     Categorical,
     Nystroem,
     Polynomial,
@@ -25,6 +24,7 @@ from manykernels.feature_maps import (
     affordable_functions,
     choose_maps,
 )
+from manykernels.feature_maps import MAPS as BY_NAME
 from manykernels.kernels import MapKernels, resolve
 from manykernels.scales import even_scale, quantiles
 
@@ -328,7 +328,9 @@ def test_few_values_are_categories(count, rng):
         (20, 40),
     ],
 )
-@pytest.mark.parametrize("values", [CATEGORIES + 1, 15, 24, LEVELS + 1, LEVELS + 2, 200])
+@pytest.mark.parametrize(
+    "values", [CATEGORIES + 1, 15, 24, DISCRETE_VALUES + 1, DISCRETE_VALUES + 2, 200]
+)
 def test_bands_are_the_parts_of_one_spline(functions, widest, values, rng):
     """Side by side, and scaled alike, they are the functions of a single spline."""
     x = np.sort(rng.normal(size=values))[np.arange(400) % values]
@@ -336,7 +338,7 @@ def test_bands_are_the_parts_of_one_spline(functions, widest, values, rng):
     rank = maps[0].rank
     assert rank in (max(2, min(functions, values - 1)), values - 1)
     assert len(maps) <= 3
-    if values - 1 > LEVELS:
+    if values - 1 > DISCRETE_VALUES:
         assert max(stop - first for first, stop in (one.band for one in maps)) <= widest
     whole = Spline(rank).fit(x).features(x)
     edges = [one.band for one in maps]
@@ -367,7 +369,7 @@ def test_products_stay_affordable(degree, columns, rows):
     assert functions <= 2 * widest + 1
     assert widest**order <= 256
     if functions > 1:
-        assert comb(columns, order) * functions**order * rows <= PRICED * (1 + 1e-6)
+        assert comb(columns, order) * functions**order * rows <= PRICING_WORK * (1 + 1e-6)
 
 
 @EACH_MAP

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, feature_maps, load
-from manykernels.feature_maps import LARGEST, SAMPLE, Nystroem, Spline
+from manykernels.feature_maps import GAUSSIAN_FEATURES, PIVOT_ROWS, Nystroem, Spline
 from manykernels.kernels import resolve
 from manykernels.plot import EffectDisplay, NetworkDisplay
 from manykernels.scales import even_scale
@@ -59,7 +59,7 @@ def test_what_is_left_out_is_a_share_of_the_trace(kind, tol, weighted, rng):
     weights = rng.dirichlet(np.ones(250)) if weighted else equal(250)
     settings = Nystroem("auto", tol=tol)
     share = left_out(settings, x, weights)
-    assert -1e-9 <= share <= tol * (1 + 1e-6) or settings.axes.shape[1] == LARGEST
+    assert -1e-9 <= share <= tol * (1 + 1e-6) or settings.axes.shape[1] == GAUSSIAN_FEATURES
     # The kernel less its approximation is positive semi-definite, so that no entry differs by
     # more than the largest entry of the diagonal does, nor in all by more than the trace.
     gram, _ = exact(x, weights)
@@ -152,7 +152,7 @@ def test_rows_that_do_not_differ_have_features_of_zero(x):
 
 @pytest.mark.parametrize("columns", [1, 3])
 def test_choosing_looks_at_a_sample_only(columns, rng, monkeypatch):
-    """Beyond SAMPLE rows, more of them ask for no more values of the kernel to choose from."""
+    """Beyond PIVOT_ROWS rows, more of them ask for no more values of the kernel to choose from."""
     seen = []
 
     def counting(left, right, gamma):
@@ -161,13 +161,13 @@ def test_choosing_looks_at_a_sample_only(columns, rng, monkeypatch):
 
     monkeypatch.setattr(feature_maps, "rbf_kernel", counting)
     chosen = []
-    for n in (2 * SAMPLE, 10 * SAMPLE):
+    for n in (2 * PIVOT_ROWS, 10 * PIVOT_ROWS):
         x = rng.normal(size=(n, columns)) if columns > 1 else rng.normal(size=n)
         seen.clear()
         fitted = Nystroem("auto").fit(x)
         points, rank = fitted.axes.shape
         # Once for the features of all rows, twice for those of the sample.
-        assert n * points < sum(seen) <= n * points + 2 * SAMPLE * points + points**2
+        assert n * points < sum(seen) <= n * points + 2 * PIVOT_ROWS * points + points**2
         chosen.append(rank)
     assert abs(chosen[1] - chosen[0]) <= 1 + chosen[0] // 10
 
@@ -175,7 +175,7 @@ def test_choosing_looks_at_a_sample_only(columns, rng, monkeypatch):
 @pytest.mark.parametrize("kind", ["uniform", "skewed", "two", "four"])
 def test_the_sample_speaks_for_the_others(kind, rng):
     """What is left out of rows that were not looked at is about the tolerance, too."""
-    x = COLUMNS[kind](rng, 5 * SAMPLE)
+    x = COLUMNS[kind](rng, 5 * PIVOT_ROWS)
     fitted = Nystroem("auto", tol=1e-2).fit(x)
     raw = fitted.features(x) / fitted.factor
     others = rng.choice(len(x), 2000, replace=False)
@@ -189,7 +189,7 @@ def test_the_sample_speaks_for_the_others(kind, rng):
 
 def test_a_sample_follows_the_weights(rng):
     """Rows of hardly any weight, far from the others, get hardly any points."""
-    n = 3 * SAMPLE
+    n = 3 * PIVOT_ROWS
     x = rng.normal(size=(n, 2))
     x[::2] += 100
     weights = np.where(np.arange(n) % 2, 1.0, 1e-9)
@@ -201,15 +201,15 @@ def test_blocks_of_rows_are_the_whole(rng, monkeypatch):
     x = rng.normal(size=(500, 3))
     fitted = Nystroem("auto").fit(x)
     whole = fitted.features(x)
-    monkeypatch.setattr(feature_maps, "BLOCK", 7 * len(fitted.points))
+    monkeypatch.setattr(feature_maps, "GAUSSIAN_VALUES", 7 * len(fitted.points))
     np.testing.assert_allclose(fitted.features(x), whole, atol=1e-12)
 
 
 def test_the_limit(rng):
     x = rng.normal(size=(900, 12))
     fitted = Nystroem("auto", tol=1e-6).fit(x)
-    assert fitted.features(x).shape == (900, LARGEST)
-    assert len(fitted.points) == 2 * LARGEST
+    assert fitted.features(x).shape == (900, GAUSSIAN_FEATURES)
+    assert len(fitted.points) == 2 * GAUSSIAN_FEATURES
     assert Nystroem(300).fit(x).features(x).shape == (900, 300)
 
 

@@ -197,7 +197,7 @@ def copied(matrix: Any) -> Any:
     return matrix.copy() if on_host(matrix) else namespace(matrix).asarray(matrix, copy=True)
 
 
-class Factor:
+class Cholesky:
     """The Cholesky factor of a positive definite matrix, wherever that is."""
 
     def __init__(self, matrix: Any) -> None:

@@ -24,34 +24,42 @@ from .arrays import Array
 from .scales import even_scale
 
 CATEGORIES = 10
-"""Columns with at most so many distinct values are categories for ``"auto"``."""
+"""Distinct values up to which ``"auto"`` takes a column for categories. Set by judgement, not
+measured."""
 
-LEVELS = 32
-"""Columns with at most so many distinct values have a function for each."""
+DISCRETE_VALUES = 32
+"""Distinct values, less one, up to which a column has a function for each of them. Set by
+judgement, not measured."""
 
-MOST = 20
-"""Most functions of a column in one kernel, for ``"auto"``."""
+COLUMN_FUNCTIONS = 20
+"""Most functions of a column in one kernel, for ``"auto"``. Chosen on one or two splits of seven
+tables of docs/benchmarks/tables.md."""
 
-WIDEST = 256
-"""Most features of a product of such kernels."""
+PRODUCT_FEATURES = 256
+"""Most features of a product of kernels, for ``"auto"``. Set by judgement, not measured."""
 
-PRICED = 1e10
-"""Most multiplications of features of all products with a vector."""
+PRICING_WORK = 1e10
+"""Most multiplications of the features of all products with a vector, for ``"auto"``: about a
+second on one core."""
 
 KNOTS = 64
-"""Knots of splines at the least."""
+"""Least number of knots of splines. Chosen by ridge fits on splits of concrete, california and bike
+that the scores of docs/benchmarks/tables.md are not of (seeds 10 to 17)."""
 
-LEVEL = 3
-"""So many functions of a spline weigh about the same."""
+LEVEL_FUNCTIONS = 3
+"""Number k0 in the weight 1 / (k0 + k)^2 of a spline's function k: as many functions, about, weigh
+nearly the same. Chosen on the same splits as the knots."""
 
-SAMPLE = 8_000
-"""Most rows that points and rank of a Gaussian kernel are chosen from."""
+PIVOT_ROWS = 8_000
+"""Most rows that points and rank of a Gaussian kernel are chosen from. Set by judgement, not
+measured."""
 
-LARGEST = 200
+GAUSSIAN_FEATURES = 200
 """Most features of a Gaussian kernel for ``rank="auto"``: 1.6 GB at a million rows."""
 
-BLOCK = 2**24
-"""Most values of a Gaussian kernel that are held at a time."""
+GAUSSIAN_VALUES = 2**24
+"""Most values of a Gaussian kernel that are held at a time: 128 MB. Set by judgement, not
+measured."""
 
 
 class FeatureMap(Protocol):
@@ -149,7 +157,7 @@ class Spline(Centred):
         shares, axes = shares[::-1], axes[:, ::-1]
         axes = axes[:, shares > 1e-9 * shares[0]][:, : self.rank]
         number = np.arange(axes.shape[1])
-        axes = axes / np.sqrt(shares[number]) / (LEVEL + number)
+        axes = axes / np.sqrt(shares[number]) / (LEVEL_FUNCTIONS + number)
         self.axes = axes if self.band is None else axes[:, slice(*self.band)]
         values = (basis @ self.axes)[weights > 0]
         self.lowest, self.highest = values.min(axis=0), values.max(axis=0)
@@ -249,7 +257,7 @@ class Nystroem(Centred):
                 self.axes = _inverse_root(self._kernel(self.points, self.points))
                 return
         if self.rank is None or self.rank == "auto":
-            most, tol = LARGEST, self.tol
+            most, tol = GAUSSIAN_FEATURES, self.tol
         else:
             most, tol = self.rank, 0.0
         rows, shares = _sample(x, weights)
@@ -290,7 +298,7 @@ class Nystroem(Centred):
 
     def _raw(self, x: Array) -> Array:
         out = np.empty((len(x), self.axes.shape[1]))
-        step = max(1, BLOCK // len(self.points))
+        step = max(1, GAUSSIAN_VALUES // len(self.points))
         for start in range(0, len(x), step):
             inside = self._inside(x[start : start + step])
             out[start : start + step] = self._kernel(inside, self.points) @ self.axes
@@ -299,11 +307,11 @@ class Nystroem(Centred):
 
 def _sample(x: Array, weights: Array) -> tuple[Array, Array]:
     """Return the distinct rows and their weights, of a sample by weight if there are many."""
-    if len(x) > SAMPLE:
+    if len(x) > PIVOT_ROWS:
         reached = np.cumsum(weights)
-        shares = (np.arange(SAMPLE) + np.random.default_rng(0).random(SAMPLE)) / SAMPLE
+        shares = (np.arange(PIVOT_ROWS) + np.random.default_rng(0).random(PIVOT_ROWS)) / PIVOT_ROWS
         chosen = np.searchsorted(reached, shares * reached[-1], side="right")
-        x, weights = x[chosen], np.full(SAMPLE, 1 / SAMPLE)
+        x, weights = x[chosen], np.full(PIVOT_ROWS, 1 / PIVOT_ROWS)
     rows, inverse = np.unique(x, axis=0, return_inverse=True)
     return rows, np.bincount(inverse.ravel(), weights)
 
@@ -363,7 +371,7 @@ def choose_maps(x: Array, widest: int, functions: int) -> list[FeatureMap]:
     if values <= CATEGORIES:
         return [Categorical()]
     smooth = 4 if widest >= 10 else 2
-    few = values - 1 <= LEVELS and functions > smooth
+    few = values - 1 <= DISCRETE_VALUES and functions > smooth
     last = values - 1 if few else min(functions, values - 1)
     edges = sorted({0, last, *(edge for edge in (smooth, widest) if edge < last)})
     return [Spline(max(2, last), band) for band in pairwise(edges)]
@@ -377,9 +385,9 @@ def affordable_functions(degree: int, columns: int, rows: int) -> tuple[int, int
     """
     degree = max(1, min(degree, columns))
     terms = max(1, comb(columns, degree)) * max(1, rows)
-    widest = min(MOST, WIDEST ** (1 / degree) + 1e-9)
-    functions = min(2 * widest, max(1.0, (PRICED / terms) ** (1 / degree)))
+    widest = min(COLUMN_FUNCTIONS, PRODUCT_FEATURES ** (1 / degree) + 1e-9)
+    functions = min(2 * widest, max(1.0, (PRICING_WORK / terms) ** (1 / degree)))
     return int(min(widest, functions)), int(functions)
 
 
-BY_NAME = {kind.name: kind for kind in (Spline, Polynomial, Nystroem, Categorical)}
+MAPS = {kind.name: kind for kind in (Spline, Polynomial, Nystroem, Categorical)}

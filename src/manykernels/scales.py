@@ -6,7 +6,9 @@ import numpy as np
 
 from .arrays import Array
 
-STEPS = np.linspace(0, 1, 33)
+RANK_SHARES = np.linspace(0, 1, 33)
+"""Shares of the rows at whose quantiles a column's ranks are looked up; between them they are
+interpolated. Set by judgement, not measured."""
 
 
 def even_scale(x: Array, weights: Array) -> tuple[Array, Array]:
@@ -16,12 +18,12 @@ def even_scale(x: Array, weights: Array) -> tuple[Array, Array]:
     to each other in a long tail are told apart, and so are rows in a crowd that an outlier presses
     together. Values between points lie between their places in proportion.
     """
-    steps = quantiles(x, weights, STEPS)
+    steps = quantiles(x, weights, RANK_SHARES)
     crowded, inverse = np.unique(steps, return_inverse=True)
     # Many steps at one value: it lies in their middle.
-    ranks = np.bincount(inverse, STEPS) / np.bincount(inverse)
+    ranks = np.bincount(inverse, RANK_SHARES) / np.bincount(inverse)
     low, high = crowded[0], crowded[-1]
-    points = np.union1d(crowded, np.linspace(low, high, len(STEPS)))
+    points = np.union1d(crowded, np.linspace(low, high, len(RANK_SHARES)))
     places = _from_0_to_1(points) + _from_0_to_1(np.interp(points, crowded, ranks))
     return points, places / 2
 

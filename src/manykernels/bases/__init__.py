@@ -4,10 +4,4 @@ from .base import BaseKernels, Cross
 from .features import CrossBlocks, FeatureBlocks
 from .grams import GramStack
 
-__all__ = [
-    "BaseKernels",
-    "Cross",
-    "CrossBlocks",
-    "FeatureBlocks",
-    "GramStack",
-]
+__all__ = ["BaseKernels", "Cross", "CrossBlocks", "FeatureBlocks", "GramStack"]

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ..arrays import Array, Product
+from .columns import extremes
+
+Products = Sequence[Product]
+"""Products of base kernels."""
+
+Scales = Array | float
+"""What multiplies each of many kernels; a number multiplies all of them."""
 
 
 class Cross(ABC):
@@ -18,11 +25,6 @@ class Cross(ABC):
     @abstractmethod
     def count(self) -> int:
         """Number of base kernels."""
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Number of rows on either side."""
 
     @abstractmethod
     def filled(self, value: float) -> Array:
@@ -51,14 +53,10 @@ class BaseKernels(ABC):
         Whether the kernels have explicit features.
     single : bool
         Whether every kernel has exactly one feature.
-    sizes, offsets : ndarray of int
-        Number of features of each kernel, and its first one; explicit kernels only.
     """
 
     explicit: ClassVar[bool]
     single: bool = False
-    sizes: Array
-    offsets: Array
 
     @property
     @abstractmethod
@@ -76,9 +74,12 @@ class BaseKernels(ABC):
         """What is held: features, or matrices."""
 
     @property
-    @abstractmethod
     def largest(self) -> float:
         """The largest size of a number held."""
+        if not min(self.matrix.shape):
+            return 0.0
+        lowest, highest = extremes(self.matrix)
+        return max(highest, -lowest)
 
     def largest_power(self, degree: int) -> float:
         """Return the power of ten that no value of a product of ``degree`` kernels exceeds."""
@@ -103,23 +104,19 @@ class BaseKernels(ABC):
         """Return the same kernels on no rows."""
 
     @abstractmethod
-    def between(self, other: BaseKernels) -> Cross:
-        """Return the kernels between own rows and those of ``other``.
+    def between(self, other: Any, rows: slice = slice(None)) -> Cross:
+        """Return the kernels between some of the own rows and those of ``other``.
 
         Matrices hold the values between two sets of rows already.
         """
 
     @abstractmethod
-    def masses(self, state: Any, products: Sequence[Product], scales: Array | float = 1.0) -> Array:
+    def masses(self, state: Any, products: Products, scales: Scales = 1.0) -> Array:
         r"""Return :math:`s_i \langle M, K_i\rangle` of product kernels."""
 
     @abstractmethod
     def weighted_sum(
-        self,
-        products: Sequence[Product],
-        weights: Array,
-        scales: Array | float = 1.0,
-        other: BaseKernels | None = None,
+        self, products: Products, weights: Array, scales: Scales = 1.0, other: Any = None
     ) -> Array:
         r"""Return :math:`\sum_i w_i s_i K_i` between own rows and those of ``other``.
 
@@ -128,36 +125,12 @@ class BaseKernels(ABC):
 
     @abstractmethod
     def mean_squares(
-        self, products: Sequence[Product], scales: Array, row_weights: Array
+        self, products: Products, scales: Array, row_weights: Array
     ) -> tuple[Array, Array]:
         r"""Return :math:`\sum_t w_t\|\phi_i(x_t)\|^2` and :math:`\|\sum_t w_t\phi_i(x_t)\|^2`.
 
         Of product kernels times scales; O(n) for each feature, O(n^2) for each matrix.
         """
-
-    def products(
-        self, products: Sequence[Product], scales: Array | float = 1.0
-    ) -> tuple[Array, Array]:
-        r"""Return the features of product kernels, and the position of the one that owns each.
-
-        The features of product i, side by side, are multiplied by :math:`\sqrt{s_i}`.
-        """
-        self._refuse()
-
-    def widths(self, products: Sequence[Product]) -> list[int]:
-        """Return the number of features of each product kernel."""
-        self._refuse()
-
-    def batches(self, products: Sequence[Product]) -> list[slice]:
-        """Cut a list of products so that the features of a part stay of bounded size."""
-        self._refuse()
-
-    def take(self, rows: slice) -> BaseKernels:
-        """Return the same features on some of the rows."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise TypeError("base kernels given by their matrices have no features")
 
     @abstractmethod
     def start(self, alpha: Array) -> Any:
@@ -202,13 +175,13 @@ class BaseKernels(ABC):
         In lexicographic order of (i, j).
         """
 
-    @abstractmethod
-    def row_blocks(self, budget: int) -> list[slice]:
-        """Split the rows so that a block times n numbers of float64 fit in ``budget`` bytes."""
-
-    @abstractmethod
     def cross_rows(self, rows: slice) -> Cross:
         """Return the base kernels between some of the rows and all of them."""
+        return self.between(self, rows)
+
+    def row_blocks(self, budget: int) -> list[slice]:
+        """Split the rows so that a block times n numbers of float64 fit in ``budget`` bytes."""
+        return split_rows(self.rows, budget)
 
     @abstractmethod
     def contract(self, state: Any, weights: Sequence[Array | None], rows: slice) -> Array:

@@ -11,36 +11,32 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..arrays import Array, Product
+from ..arrays import Array
 from ..backend import (
     beside,
     columnwise,
     filled,
     namespace,
-    on_host,
     real,
     segment_sums,
-    take,
     times,
     to_host,
 )
-from .base import BaseKernels, Cross, split_rows
-from .columns import dense, khatri_rao, scale_columns, scale_rows
+from .base import BaseKernels, Cross, Products, Scales
+from .columns import dense, khatri_rao, products_of_columns, scale_columns, scale_rows
 
 DENSE_COLUMNS = 256
-"""Columns of the features made dense at a time where products of matrices are contracted. Set by
-judgement, not measured."""
+"""Columns of sparse features made dense at a time. Set by judgement, not measured."""
 
 CACHED_ROWS = 8192
-"""Rows of the data that enter a matrix product at a time on the host, so that they stay in the
-processor's cache. Set by judgement, not measured."""
+"""Rows that enter a matrix product at a time on the host, to stay in the processor's cache. Set by
+judgement, not measured."""
 
 PAIR_ENTRIES = 4_000_000
 """Numbers of the r x r table of pairs held at a time: 32 MB. Set by judgement, not measured."""
 
 BATCH_ENTRIES = 2**20
-"""Numbers of the features of many products made at a time: 8 MB. Set by judgement, not
-measured."""
+"""Numbers of products' features made at a time: 8 MB. Set by judgement, not measured."""
 
 
 class FeatureBlocks(BaseKernels):
@@ -97,16 +93,6 @@ class FeatureBlocks(BaseKernels):
         return self.features
 
     @property
-    def largest(self) -> float:
-        """The largest size of a feature."""
-        if not min(self.features.shape):
-            return 0.0
-        if sparse.issparse(self.features):
-            return float(abs(self.features).max())
-        xp = namespace(self.features)
-        return max(float(xp.max(self.features)), -float(xp.min(self.features)))
-
-    @property
     def pairs_are_cheap(self) -> bool:
         """Whether the features are few next to the rows: O(n R^2) against O(n^2 R)."""
         return bool(self.features.shape[1] <= 4 * self.rows)
@@ -121,10 +107,9 @@ class FeatureBlocks(BaseKernels):
         pairs = 50 * self.rows * width**2 if degree > 2 else 0
         return float(sum(range(3, degree + 1)) * self.rows**2) * width + pairs
 
-    def between(self, other: BaseKernels) -> CrossBlocks:
-        """Return the kernels between own rows and those of ``other``."""
-        assert isinstance(other, FeatureBlocks)
-        return CrossBlocks(self, other)
+    def between(self, other: FeatureBlocks, rows: slice = slice(None)) -> CrossBlocks:
+        """Return the kernels between some of the own rows and those of ``other``."""
+        return CrossBlocks(self, other, rows)
 
     def take(self, rows: slice) -> FeatureBlocks:
         """Return the same blocks on some of the rows."""
@@ -136,20 +121,21 @@ class FeatureBlocks(BaseKernels):
         """Return the same blocks on no rows."""
         return FeatureBlocks(np.empty((0, self.features.shape[1])), self.sizes)
 
-    def columns(self, start: int, stop: int) -> Array:
-        """Return some columns of the features, dense."""
-        return dense(self.features[:, int(start) : int(stop)])
+    def blocks(self, start: int, stop: int) -> Any:
+        """Return the features of some base kernels, as they are held."""
+        return self.features[:, int(self.offsets[start]) : int(self.offsets[stop])]
 
     def block(self, j: int) -> Array:
         """Return the features of base kernel ``j``, dense, of shape (n, m_j)."""
-        return self.columns(self.offsets[j], self.offsets[j + 1])
+        return dense(self.blocks(j, j + 1))
 
-    def products(
-        self, products: Sequence[Product], scales: Array | float = 1.0
-    ) -> tuple[Array, Array]:
-        """Return scaled features of product kernels, and whose they are; O(n D) a column."""
+    def products(self, products: Products, scales: Scales = 1.0) -> tuple[Array, Array]:
+        r"""Return the features of product kernels, and the position of the one that owns each.
+
+        Those of product i are multiplied by :math:`\sqrt{s_i}`. O(n D) for each.
+        """
         if self.single:
-            columns, owners = self._single_products(products), np.arange(len(products))
+            columns, owners = products_of_columns(self.features, products), np.arange(len(products))
         else:
             ones = filled(1.0, (self.rows, 1), self.features)
             parts = [reduce(khatri_rao, map(self.block, product), ones) for product in products]
@@ -159,12 +145,12 @@ class FeatureBlocks(BaseKernels):
             return columns, owners
         return scale_columns(columns, np.sqrt(scales)[owners]), owners
 
-    def widths(self, products: Sequence[Product]) -> list[int]:
+    def widths(self, products: Products) -> list[int]:
         """Return the number of features of each product."""
         sizes = self.sizes.tolist()
         return [prod(sizes[j] for j in product) for product in products]
 
-    def batches(self, products: Sequence[Product]) -> list[slice]:
+    def batches(self, products: Products) -> list[slice]:
         """Cut a list of products so that the features of a part stay of bounded size."""
         room = max(1, BATCH_ENTRIES // max(1, self.rows))
         if self.single:
@@ -178,15 +164,13 @@ class FeatureBlocks(BaseKernels):
         return [slice(a, b) for a, b in pairwise([*cuts, len(products)]) if b > a]
 
     def _in_batches(
-        self, products: Sequence[Product], scales: Array | float
+        self, products: Products, scales: Scales
     ) -> Iterator[tuple[slice, Array, Array]]:
         """Yield parts of a list of products with their scaled features, and whose they are."""
         for part in self.batches(products):
             yield part, *self.products(products[part], _some(scales, part))
 
-    def masses(
-        self, state: Array, products: Sequence[Product], scales: Array | float = 1.0
-    ) -> Array:
+    def masses(self, state: Array, products: Products, scales: Scales = 1.0) -> Array:
         """Return the energies of the features' inner products with the state; O(n D) each."""
         out = np.zeros(len(products))
         for part, columns, owners in self._in_batches(products, scales):
@@ -195,11 +179,7 @@ class FeatureBlocks(BaseKernels):
         return out
 
     def weighted_sum(
-        self,
-        products: Sequence[Product],
-        weights: Array,
-        scales: Array | float = 1.0,
-        other: BaseKernels | None = None,
+        self, products: Products, weights: Array, scales: Scales = 1.0, other: Any = None
     ) -> Array:
         """Return a weighted sum of product kernels; O(n m) for each feature."""
         shape = (self.rows, self.rows if other is None else other.rows)
@@ -212,7 +192,7 @@ class FeatureBlocks(BaseKernels):
         return total
 
     def mean_squares(
-        self, products: Sequence[Product], scales: Array, row_weights: Array
+        self, products: Products, scales: Array, row_weights: Array
     ) -> tuple[Array, Array]:
         """Return mean squares and squared means of the features, summed over those of a product."""
         squares, means = np.zeros(len(products)), np.zeros(len(products))
@@ -221,60 +201,6 @@ class FeatureBlocks(BaseKernels):
             squares[part] = np.bincount(owners, times((columns**2).T, row_weights), count)
             means[part] = np.bincount(owners, times(columns.T, row_weights) ** 2, count)
         return squares, means
-
-    def _single_products(self, products: Sequence[Product]) -> Array:
-        out = filled(1.0, (len(products), self.rows), self.features)
-        degrees = np.fromiter(map(len, products), dtype=int, count=len(products))
-        # By degree; put in order at the end unless they are.
-        order = np.argsort(degrees, kind="stable")
-        start = int(np.count_nonzero(degrees == 0))
-        for degree in np.unique(degrees[degrees > 0]).tolist():
-            which = order[start : start + int(np.count_nonzero(degrees == degree))]
-            table = np.array([products[i] for i in which.tolist()])
-            self._multiply(table, out[start : start + len(which), :])
-            start += len(which)
-        return take(out, np.argsort(order), axis=0).T
-
-    def all_products(self, tables: Sequence[Array]) -> Array:
-        """Return all products of single columns of degree 0, 1, ... side by side.
-
-        The tables list their indices in lexicographic order. Those that begin with column j are
-        column j times the last products of one degree less, as many as there are.
-        """
-        ends = np.cumsum([len(table) for table in tables]).tolist()
-        out = filled(1.0, (ends[-1], self.rows), self.features)
-        if len(tables) > 1:
-            out[1 : ends[1], :] = self._gather(np.arange(self.count))
-        for table, stop in zip(tables[2:], ends[2:], strict=True):
-            first = stop - len(table)
-            groups = np.concatenate([[0], np.cumsum(np.bincount(table[:, 0]))]) + first
-            for j, (begin, end) in enumerate(pairwise(groups.tolist())):
-                out[begin:end, :] = out[first - (end - begin) : first, :] * out[1 + j, :]
-        return out.T
-
-    def _multiply(self, table: Array, out: Array) -> None:
-        """Write the products of each row of a table of column numbers to a row of ``out``.
-
-        Neighbours that share all but the last factor share the product of the others.
-        """
-        starts = np.flatnonzero(np.any(np.diff(table[:, :-1], axis=0) != 0, axis=1)) + 1
-        starts = np.concatenate([[0], starts])
-        if table.shape[1] == 1 or 8 * len(starts) > len(table):
-            out[:, :] = self._gather(table[:, 0])
-            for position in range(1, table.shape[1]):
-                out *= self._gather(table[:, position])
-            return
-        prefixes = filled(1.0, (len(starts), self.rows), self.features)
-        self._multiply(table[starts, :-1], prefixes)
-        last = table[:, -1]
-        for i, (start, stop) in enumerate(pairwise([*starts.tolist(), len(table)])):
-            out[start:stop, :] = self._gather(last[start:stop]) * prefixes[i, :]
-
-    def _gather(self, numbers: Array) -> Array:
-        """Return some columns of the features, as rows."""
-        if on_host(self.features):
-            return dense(self.features.T[numbers])
-        return take(self.features, numbers, axis=1).T
 
     def start(self, alpha: Array) -> Array:
         """Return the state of the empty prefix."""
@@ -334,7 +260,7 @@ class FeatureBlocks(BaseKernels):
         height = max(1, PAIR_ENTRIES // max(1, right.shape[1]))
         for start in range(first, self.count, height):
             stop = min(start + height, self.count)
-            left = self.columns_of(start, stop)
+            left = self.blocks(start, stop)
             table = filled(0.0, (left.shape[1], right.shape[1]), right)
             for c in range(state.shape[1]):
                 table += self._weighted_products(left, right, state[:, c]) ** 2
@@ -342,10 +268,6 @@ class FeatureBlocks(BaseKernels):
                 table = segment_sums(table, inside, axis=1)
                 table = segment_sums(table, self.offsets[start:stop] - self.offsets[start], axis=0)
             yield start, to_host(table)
-
-    def columns_of(self, start: int, stop: int) -> Any:
-        """Return the columns of some base kernels, as they are held."""
-        return self.features[:, int(self.offsets[start]) : int(self.offsets[stop])]
 
     def _weighted_products(self, left: Any, right: Any, column: Array) -> Array:
         """Return left' diag(column) right, some rows at a time."""
@@ -362,14 +284,6 @@ class FeatureBlocks(BaseKernels):
             return squares
         return np.add.reduceat(squares, self.offsets[:-1], axis=-1)
 
-    def row_blocks(self, budget: int) -> list[slice]:
-        """Split the rows."""
-        return split_rows(self.rows, budget)
-
-    def cross_rows(self, rows: slice) -> CrossBlocks:
-        """Return the kernels between some of the rows and all of them."""
-        return CrossBlocks(self, self, rows)
-
     def contract(self, state: Array, weights: Sequence[Array | None], rows: slice) -> Array:
         """Return weighted masses of kernels and their powers; O(n^2 R q) for each weight."""
         out = np.zeros((self.count, len(weights)))
@@ -382,7 +296,7 @@ class FeatureBlocks(BaseKernels):
             return out
         for start in range(0, self.count, DENSE_COLUMNS):
             stop = min(start + DENSE_COLUMNS, self.count)
-            block = self.columns(start, stop)
+            block = dense(self.blocks(start, stop))
             for c in range(state.shape[1]):
                 grown = block * state[:, c][:, None]
                 for power, weight in enumerate(weights):
@@ -426,7 +340,7 @@ class CrossBlocks(Cross):
         return super().power_sum(k)
 
 
-def _some(scales: Array | float, part: slice) -> Array | float:
+def _some(scales: Scales, part: slice) -> Scales:
     return scales[part] if isinstance(scales, np.ndarray) else scales
 
 

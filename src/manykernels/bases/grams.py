@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, Product
 from ..backend import beside, filled, namespace, on_host, real, times, to_host
-from .base import BaseKernels, Cross, split_rows
+from .base import BaseKernels, Cross, Products, Scales, split_rows
 
 HOST_BLOCK_BYTES = 2**20
-"""Bytes of the matrices' rows worked on at a time on the host, so that they stay in the
-processor's cache. Set by judgement, not measured."""
+"""Bytes of matrices' rows worked on at a time on the host, to stay in the processor's cache. Set by
+judgement, not measured."""
 
 DEVICE_BLOCK_BYTES = 2**31
-"""Bytes of the matrices' rows worked on at a time on a device, which needs large pieces of work.
-Set by judgement, not measured."""
+"""Bytes of matrices' rows worked on at a time on a device. Set by judgement, not measured."""
 
 ENTRYWISE_COST = 5
-"""Time of a multiplication in an entrywise product of matrices, in those of a matrix product.
-Set by judgement, not measured."""
+"""Time of an entrywise multiplication, in those of a matrix product. Set by judgement, not
+measured."""
 
 
 class GramStack(BaseKernels, Cross):
@@ -64,14 +64,6 @@ class GramStack(BaseKernels, Cross):
         """What is held: the stack of matrices."""
         return self.grams
 
-    @property
-    def largest(self) -> float:
-        """The largest size of a kernel value."""
-        if not min(self.shape):
-            return 0.0
-        xp = namespace(self.grams)
-        return max(float(xp.max(xp.abs(self.grams[j, :, :]))) for j in range(self.count))
-
     def without_rows(self) -> GramStack:
         """Return as many kernels on no rows."""
         return GramStack(np.empty((self.count, 0, 0)))
@@ -100,18 +92,17 @@ class GramStack(BaseKernels, Cross):
         contractions = (sum(range(3, degree + 1)) + 50) * self.rows**2
         return ENTRYWISE_COST * float(contractions) * self.count
 
-    def between(self, other: BaseKernels) -> GramStack:
-        """Return the matrices, which are between two sets of rows already."""
-        return self
+    def between(self, other: Any, rows: slice = slice(None)) -> GramStack:
+        """Return some rows of the matrices, which are between two sets of rows already."""
+        whole = len(range(self.rows)[rows]) == self.rows
+        return self if whole else GramStack(self.grams[:, rows, :])
 
-    def masses(
-        self, state: Array, products: Sequence[Product], scales: Array | float = 1.0
-    ) -> Array:
+    def masses(self, state: Array, products: Products, scales: Scales = 1.0) -> Array:
         """Return the inner products of a state and product kernels; O(n m D) each."""
         return np.array([_inner(state, self.product(product)) for product in products]) * scales
 
     def mean_squares(
-        self, products: Sequence[Product], scales: Array, row_weights: Array
+        self, products: Products, scales: Array, row_weights: Array
     ) -> tuple[Array, Array]:
         """Return weighted means of the matrices' diagonals and of all their entries."""
         squares, means = np.zeros(len(products)), np.zeros(len(products))
@@ -127,11 +118,7 @@ class GramStack(BaseKernels, Cross):
         return split_rows(self.rows, room // max(1, count))
 
     def weighted_sum(
-        self,
-        products: Sequence[Product],
-        weights: Array,
-        scales: Array | float = 1.0,
-        other: BaseKernels | None = None,
+        self, products: Products, weights: Array, scales: Scales = 1.0, other: Any = None
     ) -> Array:
         """Return a weighted sum of product kernels.
 
@@ -231,10 +218,6 @@ class GramStack(BaseKernels, Cross):
     def row_blocks(self, budget: int) -> list[slice]:
         """Return all rows as one block: the stack itself is larger than any of its sums."""
         return [slice(0, self.rows)]
-
-    def cross_rows(self, rows: slice) -> GramStack:
-        """Return the kernels between some of the rows and all of them."""
-        return self if rows == slice(0, self.rows) else GramStack(self.grams[:, rows, :])
 
     def contract(self, state: Array, weights: Sequence[Array | None], rows: slice) -> Array:
         """Return weighted masses of kernels and their powers; O(r n^2) for each weight."""

@@ -10,7 +10,7 @@ from scipy.linalg import LinAlgError
 
 from ..arrays import Array
 from ..backend import (
-    Factor,
+    Cholesky,
     add_to_diagonal,
     beside,
     copied,
@@ -305,7 +305,7 @@ def diagonal(matrix: Array) -> Array:
     return to_host(namespace(matrix).linalg.diagonal(matrix))
 
 
-def factorise(matrix: Array, scale: Array) -> tuple[Factor, Array]:
+def factorise(matrix: Array, scale: Array) -> tuple[Cholesky, Array]:
     """Return the Cholesky factor of a positive definite matrix, and what its diagonal was given.
 
     Where rounding has made the matrix indefinite (a ridge below 1e-16 of it), the diagonal grows
@@ -316,7 +316,7 @@ def factorise(matrix: Array, scale: Array) -> tuple[Factor, Array]:
     while True:
         try:
             trial = add_to_diagonal(copied(matrix), share * scale) if share else matrix
-            return Factor(trial), share * scale
+            return Cholesky(trial), share * scale
         except LinAlgError:
             share = max(10 * share, 1e-12)
             if share > 1:

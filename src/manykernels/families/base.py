@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from ..arrays import Array, Index, Product, approximately
-from ..bases import BaseKernels
+from ..bases import BaseKernels, FeatureBlocks
 from .pricing import ListPricer, Pricer
 
 
@@ -107,17 +107,16 @@ class KernelFamily(ABC):
         """Return the gradient at a dual point of shape (n, c), c outputs."""
         return ListedField(self, alpha)
 
-    def factors(self, index: Index) -> Product:
-        """Return the numbers of the base kernels that a kernel is the product of.
-
-        By default the index itself. Kernels that are no such products have none.
-        """
-        assert isinstance(index, tuple)
-        return index
-
     def products(self, indices: Sequence[Index]) -> Sequence[Product]:
-        """Return the factors of many kernels."""
-        return [self.factors(index) for index in indices]
+        """Return the numbers of the base kernels that each kernel is the product of.
+
+        By default the indices themselves; kernels that are no such products have none.
+        """
+        return indices  # type: ignore[return-value]
+
+    def factors(self, index: Index) -> Product:
+        """Return the numbers of the base kernels that a kernel is the product of."""
+        return self.products([index])[0]
 
     def name(self, index: Index) -> str:
         """Return for instance ``"age^2 * income"``; the constant kernel is ``"1"``.
@@ -183,9 +182,15 @@ class KernelFamily(ABC):
         """Number of training rows."""
         return self.bases.rows
 
+    @property
+    def blocks(self) -> FeatureBlocks:
+        """The base kernels, which must have explicit features."""
+        assert isinstance(self.bases, FeatureBlocks)
+        return self.bases
+
     def features(self, indices: Sequence[Index]) -> tuple[Array, Array]:
         r"""Return columns :math:`\phi_i/\rho_i`, and the position of the index each belongs to."""
-        return self.bases.products(self.products(indices), self.weights(indices))
+        return self.blocks.products(self.products(indices), self.weights(indices))
 
     def all_features(self) -> tuple[Array, Array]:
         """Return the features of all kernels, in the order of ``indices()``."""
@@ -197,7 +202,7 @@ class KernelFamily(ABC):
 
     def widths(self, indices: Sequence[Index]) -> list[int]:
         """Return the number of features of each kernel."""
-        return self.bases.widths(self.products(indices))
+        return self.blocks.widths(self.products(indices))
 
     def gram(
         self, indices: Sequence[Index], theta: Array, other: KernelFamily | None = None
@@ -213,7 +218,7 @@ class KernelFamily(ABC):
 
     def batches(self, indices: Sequence[Index]) -> list[slice]:
         """Cut a list of kernels so that the features of a part stay of bounded size."""
-        return self.bases.batches(self.products(indices))
+        return self.blocks.batches(self.products(indices))
 
 
 class GradientField(ABC):

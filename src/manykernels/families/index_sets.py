@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import comb, factorial
 from typing import ClassVar
 
@@ -181,10 +182,8 @@ class Interactions(IndexSet):
 
     def polynomials(self, cross: Cross, degree: int) -> list[Array]:
         """Return the elementary symmetric polynomials; O(r D) operations an entry."""
-        out = nothing_yet(cross, degree)
-        for j in range(cross.count):
-            out = elementary_with(out, cross.kernel(j))
-        return out
+        kernels = map(cross.kernel, range(cross.count))
+        return reduce(elementary_with, kernels, nothing_yet(cross, degree))
 
     def pair_moves(self, off: Array, diagonal: Array) -> Array:
         """Return the masses with distinct kernels."""
@@ -203,10 +202,7 @@ class Interactions(IndexSet):
 def elementary(kernels: Array, degree: int) -> list[Array]:
     """Return the elementary polynomials of arrays stacked along the first axis."""
     shape = kernels.shape[1:]
-    out = [np.ones(shape)] + [np.zeros(shape)] * degree
-    for kernel in kernels:
-        out = elementary_with(out, kernel)
-    return out
+    return reduce(elementary_with, kernels, [np.ones(shape)] + [np.zeros(shape)] * degree)
 
 
 def nothing_yet(cross: Cross, degree: int) -> list[Array]:
@@ -232,13 +228,9 @@ def leave_one_out(
         yield kernels[0], polynomials
         return
     half = len(kernels) // 2
-    for visited, others in (
-        (kernels[:half], kernels[half:]),
-        (kernels[half:], kernels[:half]),
-    ):
-        grown = polynomials
-        for j in others:
-            grown = elementary_with(grown, cross.kernel(j))
+    halves = kernels[:half], kernels[half:]
+    for visited, others in (halves, halves[::-1]):
+        grown = reduce(elementary_with, map(cross.kernel, others), polynomials)
         yield from leave_one_out(cross, visited, grown)
 
 

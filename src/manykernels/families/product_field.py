@@ -21,16 +21,14 @@ ENUMERATION_WORK = 2e7
 milliseconds, less than the dual solution that comes with them. Set by judgement, not measured."""
 
 ENUMERATION_SIZE = 2_000_000
-"""Kernels up to which all are listed to compute their gradients. Set by judgement, not
-measured."""
+"""Kernels up to which all gradients are computed. Set by judgement, not measured."""
 
 ROUGH_ROWS = 4096
 """Rows up to which the sum of all kernels is kept, for masses up to rounding: a matrix of 128 MB.
 Set by judgement, not measured."""
 
 CANCELLATION = 1e-7
-"""Largest share of a table of masses that may be rounding error. Set by judgement, not
-measured."""
+"""Largest share of rounding errors in a table of masses. Set by judgement, not measured."""
 
 
 class ProductField(GradientField):
@@ -48,7 +46,7 @@ class ProductField(GradientField):
         family, outputs = self.family, self.alpha.shape[1]
         limit = family.enumerate_below
         if limit is None:
-            limit = max(ENUMERATION_WORK, family.tree_work * outputs)
+            limit = max(ENUMERATION_WORK, family.bases.tree_work(family.degree) * outputs)
             limit = limit if family.distinct <= ENUMERATION_SIZE else 0.0
         return family.enumeration_work * outputs <= limit
 

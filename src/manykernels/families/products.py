@@ -11,15 +11,16 @@ import numpy as np
 
 from ..arrays import Array, Index, Product, approximately
 from ..backend import beside
-from ..bases import BaseKernels, FeatureBlocks
+from ..bases import BaseKernels
+from ..bases.columns import all_products_of_columns
 from .base import KernelFamily, as_numbers
 from .index_sets import IndexSet, Monomials, all_indices, elementary, without
 from .pricing import Pricer, ProductPricer
 from .product_field import ProductField
 
 POLYNOMIAL_BYTES = 256 * 2**20
-"""Bytes that the symmetric polynomials, an n x n matrix for each degree, and what they are made
-from may take; else they are made for some rows at a time. Set by judgement, not measured."""
+"""Bytes that the symmetric polynomials, n x n matrices, may take, or else they are made for some
+rows at a time. Set by judgement, not measured."""
 
 
 class ProductFamily(KernelFamily):
@@ -94,15 +95,6 @@ class ProductFamily(KernelFamily):
         """Multiplications that computing every gradient takes."""
         return approximately(self.distinct) * self.bases.mass_work(self.degree)
 
-    @property
-    def tree_work(self) -> float:
-        """Multiplications that some fifty draws by the tree of masses take, about."""
-        return self.bases.tree_work(self.degree)
-
-    def products(self, indices: Sequence[Index]) -> Sequence[Product]:
-        """Return the indices, which are products of base kernels."""
-        return indices  # type: ignore[return-value]
-
     def pricer(self, row_weights: Array | None, bits: int, centred: bool) -> Pricer:
         """Return what finds the products of largest gradient, by matrix products of features."""
         if self.explicit:
@@ -141,10 +133,9 @@ class ProductFamily(KernelFamily):
 
     def all_features(self) -> tuple[Array, Array]:
         """Return the features of all kernels, from tables of indices where these are enough."""
-        assert isinstance(self.bases, FeatureBlocks)
         if not self.bases.single:
             return super().all_features()
-        columns = self.bases.all_products(self.tables)
+        columns = all_products_of_columns(self.bases.matrix, self.tables)
         weight = self.index_set.weight
         roots = [
             np.sqrt(np.broadcast_to(weight(repeats), len(table)) / rho**2)

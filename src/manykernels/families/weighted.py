@@ -58,10 +58,6 @@ class WeightedFamily(KernelFamily):
         """Return all distinct kernels."""
         return self.family.indices()
 
-    def factors(self, index: Index) -> Product:
-        """Return the numbers of the base kernels that a kernel is the product of."""
-        return self.family.factors(index)
-
     def products(self, indices: Sequence[Index]) -> Sequence[Product]:
         """Return the factors of many kernels."""
         return self.family.products(indices)

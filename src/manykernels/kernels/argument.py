@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics.pairwise import linear_kernel
 
 from ..arrays import Array
-from ..feature_maps import BY_NAME as MAPS
+from ..feature_maps import MAPS
 from .functions import KernelFunction, Precomputed, rbf
 from .sets import FunctionKernels, KernelSet, LinearKernels, MapKernels, PairwiseKernel
 

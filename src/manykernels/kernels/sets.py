@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -12,38 +13,50 @@ from scipy import sparse
 from ..arrays import Array
 from ..backend import HOST, beside, filled, on_host
 from ..bases import FeatureBlocks, GramStack
-from ..feature_maps import BY_NAME as MAPS
-from ..feature_maps import FeatureMap, affordable_functions, choose_maps
+from ..feature_maps import MAPS, FeatureMap, affordable_functions, choose_maps
 from .functions import KernelFunction, Precomputed, check_gram, rbf, refuse_large
 
 
-class KernelSet(Protocol):
-    """Base kernels that have been resolved against the columns of X."""
+class KernelSet(ABC):
+    """Base kernels that have been resolved against the columns of X.
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the base kernels."""
-        ...
+    Attributes
+    ----------
+    names : list of str
+        Names of the base kernels.
+    columns : list of ndarray of int
+        Columns of X that each base kernel is a function of.
+    explicit : bool
+        Whether they have explicit features.
+    powers : bool
+        Whether powers of a base kernel are worth having: x^2 is no linear function of x.
+    by_degree : bool
+        Whether the kernels depend on the degree of the products to come.
+    scales : bool
+        Whether the columns of X are measurements, to be standardised.
+    learns : bool
+        Whether ``fit`` learns from the rows more than which they are.
+    rows : int, optional
+        Number of all rows, where ``fit`` sees only some of them.
+    """
+
+    names: list[str]
+    columns: Any
+    explicit: bool = True
+    powers: bool = False
+    by_degree: bool = False
+    scales: bool = True
+    learns: bool = False
+    rows: int | None = None
 
     @property
     def inputs(self) -> list[Array]:
         """Columns of X that each base kernel is a function of; none for kernels of whole rows."""
-        ...
+        return list(self.columns)
 
-    @property
-    def explicit(self) -> bool:
-        """Whether they have explicit features."""
-        ...
-
-    @property
-    def powers(self) -> bool:
-        """Whether powers of a base kernel are worth having: x^2 is no linear function of x."""
-        ...
-
-    @property
-    def by_degree(self) -> bool:
-        """Whether the kernels depend on the degree of the products to come."""
-        ...
+    def use(self, rows: Array, shape: tuple[int, int]) -> None:
+        """Take note of which rows of X, of a given shape, are trained on; before ``fit``."""
+        return
 
     def fit(
         self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
@@ -53,33 +66,29 @@ class KernelSet(Protocol):
         ``X`` is standardised, ``raw`` is not; row weights add up to one, by default equal. The
         base kernels are put beside ``place``.
         """
-        ...
+        return self.on(X, raw, place)
 
+    @abstractmethod
     def on(self, X: Array, raw: Array, place: Any = HOST) -> FeatureBlocks | GramStack:
         """Return the base kernels on new rows (between new and training rows)."""
-        ...
+
+    def pair(
+        self, X: Array, raw: Array, other: Array, other_raw: Array
+    ) -> tuple[FeatureBlocks | GramStack, FeatureBlocks | GramStack]:
+        """Return what the learnt kernel between two sets of rows is made of, for either set.
+
+        Matrices hold the values between both sets, and stand for both.
+        """
+        return self.on(X, raw), self.on(other, other_raw)
 
 
 @dataclass
-class LinearKernels:
+class LinearKernels(KernelSet):
     """Linear kernels of one or several columns: features, nothing to remember."""
 
     columns: list[Array]
     names: list[str]
-    explicit: bool = True
-    powers: bool = True
-    by_degree: bool = False
-
-    @property
-    def inputs(self) -> list[Array]:
-        """Columns that each kernel sees."""
-        return self.columns
-
-    def fit(
-        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
-    ) -> FeatureBlocks:
-        """Return the features of the training rows."""
-        return self.on(X, raw, place)
+    powers = True
 
     def on(self, X: Array, raw: Array, place: Any = HOST) -> FeatureBlocks:
         """Return the features of new rows."""
@@ -92,7 +101,7 @@ class LinearKernels:
 
 
 @dataclass
-class MapKernels:
+class MapKernels(KernelSet):
     """Kernels by feature maps, fitted to the training rows.
 
     A column with ``"auto"`` may have several kernels, of the same name.
@@ -102,13 +111,12 @@ class MapKernels:
     columns: list[Array]
     labels: list[str]
     degree: int
-    explicit: bool = True
-    powers: bool = False
     fitted: list[tuple[str, FeatureMap | None, Array]] = field(default_factory=list)
-    rows: int | None = None  # of all rows, where the maps see only some of them
+    rows: int | None = None
+    learns = True
 
     @property
-    def names(self) -> list[str]:
+    def names(self) -> list[str]:  # type: ignore[override]
         """Names of the base kernels, those of one column alike."""
         return [name for name, _, _ in self.fitted] or self.labels
 
@@ -118,7 +126,7 @@ class MapKernels:
         return [columns for _, _, columns in self.fitted]
 
     @property
-    def by_degree(self) -> bool:
+    def by_degree(self) -> bool:  # type: ignore[override]
         """Whether the kernels depend on the degree of the products to come."""
         return any(isinstance(kind, str) and kind == "auto" for kind in self.maps)
 
@@ -158,16 +166,14 @@ def _seen(X: Array, columns: Array) -> Array:
 
 
 @dataclass
-class FunctionKernels:
+class FunctionKernels(KernelSet):
     """Kernels given by functions, evaluated against the training rows."""
 
     functions: list[KernelFunction]
     columns: list[Array]
     names: list[str]
-    explicit: bool = False
-    powers: bool = False
-    by_degree: bool = False
     training: list[Array] = field(default_factory=list)
+    explicit = False
 
     @property
     def inputs(self) -> list[Array]:
@@ -195,6 +201,13 @@ class FunctionKernels:
     def on(self, X: Array, raw: Array, place: Any = HOST) -> GramStack:
         """Evaluate the kernels between new and training rows."""
         return self.between(self.views(X, raw), self.training, place)
+
+    def pair(
+        self, X: Array, raw: Array, other: Array, other_raw: Array
+    ) -> tuple[GramStack, GramStack]:
+        """Evaluate the kernels between two sets of rows."""
+        stack = self.between(self.views(X, raw), self.views(other, other_raw))
+        return stack, stack
 
     def between(
         self, left: list[Array], right: list[Array], place: Any = HOST, check: bool = False
@@ -229,14 +242,13 @@ class FunctionKernels:
 
 
 @dataclass
-class PairwiseKernel:
+class PairwiseKernel(KernelSet):
     """One base kernel whose values are X itself, as in scikit-learn's ``"precomputed"``."""
 
     names: list[str] = field(default_factory=lambda: ["precomputed"])
-    explicit: bool = False
-    powers: bool = False
-    by_degree: bool = False
     columns: Array | None = None
+    explicit = False
+    scales = False
 
     @property
     def inputs(self) -> list[Array]:
@@ -263,3 +275,15 @@ class PairwiseKernel:
     def on(self, X: Array, raw: Array, place: Any = HOST) -> GramStack:
         """Take X as the values between new and training rows."""
         return GramStack(beside(raw[:, self.columns][None], place))
+
+    def pair(
+        self, X: Array, raw: Array, other: Array, other_raw: Array
+    ) -> tuple[GramStack, GramStack]:
+        """Take X as the values between both sets of rows; there is no other one."""
+        if other_raw is not raw:
+            raise ValueError(
+                'Y must be None for kernels="precomputed": X holds the values between its '
+                "rows and the training rows already."
+            )
+        stack = self.on(X, raw)
+        return stack, stack

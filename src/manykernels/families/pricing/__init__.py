@@ -5,17 +5,7 @@ says how much kernels vary over the rows, ``search`` finds the best; all in one 
 """
 
 from .limits import SIDE_ENTRIES
-from .listed import ListPricer, pricer
-from .precision import Precision
 from .search import ProductPricer
-from .shortlist import Pricer, Shortlist
+from .shortlist import ListPricer, Pricer, Shortlist, pricer
 
-__all__ = [
-    "SIDE_ENTRIES",
-    "ListPricer",
-    "Precision",
-    "Pricer",
-    "ProductPricer",
-    "Shortlist",
-    "pricer",
-]
+__all__ = ["SIDE_ENTRIES", "ListPricer", "Pricer", "ProductPricer", "Shortlist", "pricer"]

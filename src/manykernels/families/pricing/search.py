@@ -8,7 +8,6 @@ import numpy as np
 
 from ...arrays import Array, Product, approximately
 from ...backend import beside, largest, namespace, take, to_host
-from ...bases import FeatureBlocks
 from ..index_sets import Monomials
 from . import limits
 from .layout import Layout, Piece
@@ -61,8 +60,7 @@ class ProductPricer:
     def __init__(
         self, family: ProductFamily, row_weights: Array | None, bits: int, centred: bool
     ) -> None:
-        bases = family.bases
-        assert isinstance(bases, FeatureBlocks)
+        bases = family.blocks
         self.family, self.strict = family, int(family.index_set.strict)
         spreads = 0.0
         if row_weights is not None:
@@ -78,10 +76,9 @@ class ProductPricer:
     @staticmethod
     def side_entries(family: ProductFamily) -> float:
         """Return how many numbers the larger side of the matrix products holds."""
-        assert isinstance(family.bases, FeatureBlocks)
         longest = max(1, family.degree // 2)
         kind = family.index_set if family.index_set.strict else Monomials()
-        width = float(np.mean(family.bases.sizes**longest))
+        width = float(np.mean(family.blocks.sizes**longest))
         return float(kind.count(family.bases.count, longest)) * family.rows * width
 
     def top(self, alpha: Array, count: int, above: float = 0.0) -> Shortlist:
