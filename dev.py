@@ -5,6 +5,7 @@ test   run the tests (further arguments go to pytest)
 extras add extras of the package to the environment of the tests, such as backends
 lint   check format, style and types, build a wheel and import it in an empty environment
 bench  run the benchmarks of the folder benchmarks/
+trace  write the way of a small fit: functions, files, depth, and how often rows are prepared
 docs   build the documentation, with the gallery of examples, to docs/_build/html
 """
 
@@ -91,6 +92,10 @@ def bench(arguments):
         run(python, script, env=dict(os.environ))  # benchmarks set their own threads
 
 
+def trace(arguments):
+    run(environment([]), ROOT / "tests" / "tracing.py")
+
+
 def docs(arguments):
     source, pages = ROOT / "docs", ROOT / "docs" / "_build" / "html"
     run(environment(["docs"]), "-m", "sphinx", "-W", "--keep-going", *arguments, source, pages)
@@ -104,6 +109,7 @@ def main():
         "extras": extras,
         "lint": lint,
         "bench": bench,
+        "trace": trace,
         "docs": docs,
     }
     if len(sys.argv) < 2 or sys.argv[1] not in tasks:
