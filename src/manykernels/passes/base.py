@@ -14,7 +14,7 @@ from ..dual import DualSolution
 from ..families import ProductFamily
 from ..function import Predictor
 from ..solvers import HISTORY, Result
-from ..solvers.loop import Callback
+from ..solvers import Callback
 from ..spec import StopRule
 from .moments import Moments
 from .sums import PartsModel, Recipe, Sums, Totals, feature_moments, loss_at, sums_at

@@ -12,7 +12,7 @@ from ..arrays import Array, Index
 from ..families import ProductFamily
 from ..objective import weights_from_norms
 from ..solvers import Result, Solver
-from ..solvers.loop import Callback
+from ..solvers import Callback
 from ..spec import StopRule
 from .base import PassFits, Record, kernel_norms
 from .whole import INNER_SHARE, Whole

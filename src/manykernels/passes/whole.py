@@ -16,7 +16,7 @@ from ..potentials import power_norm
 from ..solvers import Greedy, Result, Solver, debiased
 from ..solvers.paths import growing
 from ..solvers.acceleration import accelerated
-from ..solvers.loop import Callback
+from ..solvers import Callback
 from ..solvers.base import from_state
 from ..spec import StopRule
 from .base import LEAST_CURVATURE, LIGHT_FOLDS, PassFits, Record, kernel_norms, used

@@ -17,7 +17,7 @@ from ..families import KernelFamily
 from ..function import Predictor
 from ..kernels import KernelSet
 from ..solvers import Greedy, Result, Solver
-from ..solvers.loop import Callback
+from ..solvers import Callback
 from ..spec import Spec, StopRule
 
 

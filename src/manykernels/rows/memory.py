@@ -17,7 +17,7 @@ from ..function import Predictor, make_predictor, scaled
 from ..kernels import KernelSet, resolve
 from ..objective import Problem
 from ..solvers import Greedy, Result, Solver, describe, match, run
-from ..solvers.loop import Callback
+from ..solvers import Callback
 from ..solvers.paths import at_no_effect, growing, unpenalised
 from ..spec import Spec, StopRule
 
