@@ -4,32 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from scipy.optimize import brentq
 
 from ..arrays import Array
-from ..losses import NonsmoothLoss
+from ..losses import NonsmoothLoss, SmoothLoss
 from ..objective import Problem
 from .systems import System
 
-
-class Curved(Protocol):
-    """What Newton's method needs of a loss."""
-
-    def value(self, y: Array, f: Array) -> Array:
-        """Return the loss."""
-        ...
-
-    def gradient(self, y: Array, f: Array) -> Array:
-        """Return the derivative."""
-        ...
-
-    def curvature(self, y: Array, f: Array) -> Array:
-        """Return the second derivative."""
-        ...
-
+M = TypeVar("M")
+"""A model: a function of a space, or coefficients of features."""
 
 DAMPING = 1e-8
 """Least share of the largest curvature that is added after a step that had to be cut. Set by
@@ -109,7 +95,7 @@ def squared_norm(system: System, point: RidgePoint) -> float:
 
 def newton(
     problem: Problem,
-    loss: Curved,
+    loss: SmoothLoss | Smoothed,
     system: System,
     fitted: Array,
     tol: float,
@@ -189,72 +175,35 @@ def newton(
     return point
 
 
-class HasFitted(Protocol):
-    """A model with values on the training rows."""
-
-    @property
-    def fitted(self) -> Array:
-        """Values with the constant."""
-        ...
-
-
-M = TypeVar("M", bound=HasFitted)
-
-
 def proximal_steps(
     problem: Problem,
     loss: NonsmoothLoss,
-    model: M,
+    start: M,
     slopes: Array,
     tol: float,
-    minimise: Callable[[Smoothed, M, float], M],
-    gap: Callable[[M, Array], float],
+    step: Callable[[Smoothed, M, float], tuple[M, Array, float]],
     patience: int,
 ) -> tuple[M, Array]:
     r"""Minimise a nonsmooth regularised risk by proximal steps on its dual.
 
     Each step solves the risk of a :class:`Smoothed` loss around the last dual point
-    :math:`v = \ell'(f)`. Because the dual is piecewise quadratic a fixed width ends at the exact
-    solution after finitely many steps; a smaller one needs fewer steps and makes worse
-    conditioned systems.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    loss : NonsmoothLoss
-        Its loss.
-    model : object
-        A start, with values ``fitted``.
-    slopes : ndarray of shape (n, c)
-        The dual point v to start from.
-    tol : float
-        Relative duality gap of the original problem to stop at.
-    minimise : callable
-        Takes a smoothed loss, the last model and a tolerance and returns the next model.
-    gap : callable
-        Takes a model and slopes and returns their relative gap.
-    patience : int
-        Steps after which the next must lower the gap by a tenth, or it is the last.
-
-    Returns
-    -------
-    model, slopes
-        The last ones.
+    :math:`v = \ell'(f)`: ``step`` takes that loss, the last model and a tolerance and returns the
+    next model, its slopes and the relative duality gap of the original problem. Because the dual
+    is piecewise quadratic a fixed width ends at the exact solution after finitely many steps; a
+    smaller one needs fewer steps and makes worse conditioned systems. Stops when the gap is below
+    ``tol`` or, after ``patience`` steps, does not fall by a tenth.
     """
     # The width divides predictions, so it is measured in the units of y.
     unit = float(np.sum(problem.weights[:, None] * np.abs(problem.y))) or 1.0
-    best = np.inf
-    for step in range(PROXIMAL_STEPS):
-        smoothed = Smoothed(loss, slopes, unit * WIDTHS[min(step, len(WIDTHS) - 1)])
+    model, best = start, np.inf
+    for number in range(PROXIMAL_STEPS):
+        smoothed = Smoothed(loss, slopes, unit * WIDTHS[min(number, len(WIDTHS) - 1)])
         # Almost exactly: what is left of the stationarity condition is divided by the strength
         # when a dual point is made of the slopes.
-        model = minimise(smoothed, model, 1e-5 * tol)
-        slopes = smoothed.gradient(problem.y, model.fitted)
-        left = gap(model, slopes)
-        if left <= tol or (step > patience and left > 0.9 * best):
+        model, slopes, gap = step(smoothed, model, 1e-5 * tol)
+        if gap <= tol or (number > patience and gap > 0.9 * best):
             break
-        best = min(best, left)
+        best = min(best, gap)
     return model, slopes
 
 
@@ -266,15 +215,14 @@ def proximal_newton(
     It starts from values ``fitted``, which need not be those of a function of this space.
     """
 
-    def minimise(smoothed: Smoothed, last: RidgePoint, goal: float) -> RidgePoint:
-        return newton(problem, smoothed, system, last.fitted, goal, 1 / smoothed.width)
-
-    def gap(point: RidgePoint, v: Array) -> float:
+    def step(smoothed: Smoothed, last: RidgePoint, goal: float) -> tuple[RidgePoint, Array, float]:
+        point = newton(problem, smoothed, system, last.fitted, goal, 1 / smoothed.width)
+        v = smoothed.gradient(problem.y, point.fitted)
         alpha = problem.dual_point(v)
         generated = system.from_dual(alpha)
         norm = float(system.inner(generated, generated, system.values(generated)).sum())
         primal = problem.primal(point.fitted, squared_norm(system, point))
-        return problem.relative_gap(primal, alpha, norm, point.intercept)
+        return point, v, problem.relative_gap(primal, alpha, norm, point.intercept)
 
     start = RidgePoint(np.empty(0), np.zeros(1), fitted)
-    return proximal_steps(problem, loss, start, v, tol, minimise, gap, PROXIMAL_PATIENCE)
+    return proximal_steps(problem, loss, start, v, tol, step, PROXIMAL_PATIENCE)

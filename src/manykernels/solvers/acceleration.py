@@ -16,12 +16,8 @@ updates that repeat each other do not make it singular. Set by judgement, not me
 def extrapolation(residuals: Array, metric: Array | float = 1.0) -> Array:
     """Return the shares of updates, adding up to one, whose residuals cancel best (Anderson).
 
-    Parameters
-    ----------
-    residuals : ndarray of shape (k, m)
-        What each of k >= 2 updates changed, the last one last.
-    metric : ndarray of shape (m,), optional
-        What each coordinate of a residual is multiplied by before sizes are compared.
+    ``residuals``, of shape (k, m), are what k >= 2 updates changed, the last one last; ``metric``
+    is what their coordinates are multiplied by before sizes are compared.
     """
     changes = (residuals[-1] - residuals[:-1]) * metric
     square = changes @ changes.T
@@ -31,15 +27,7 @@ def extrapolation(residuals: Array, metric: Array | float = 1.0) -> Array:
 
 
 def accelerated(past: Sequence[tuple[Array, Array]], metric: Array) -> Array:
-    """Return the combination of past updates whose residuals cancel best.
-
-    Parameters
-    ----------
-    past : sequence of pairs of ndarray of shape (m,)
-        What each update led to, and what it changed; the last one last.
-    metric : ndarray of shape (m,)
-        That of :func:`extrapolation`.
-    """
+    """Return that combination of past updates; each is what it led to, and what it changed."""
     values, residuals = (np.stack(part) for part in zip(*past, strict=True))
     share = extrapolation(residuals, metric)[:-1]
     return values[-1] - share @ (values[-1] - values[:-1])

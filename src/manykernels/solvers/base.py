@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 
@@ -26,18 +26,15 @@ class Needs:
 
     Attributes
     ----------
-    p : callable
-        Takes the exponent of the penalty and tells whether the solver is right for it.
-    p_words : str
-        The same for people, e.g. ``"p = 1"``.
+    p, p_words : callable, str
+        Tells whether the solver is right for an exponent of the penalty; the same in words.
     smooth : bool
         Whether the loss must have a continuous derivative.
     features : bool
         Whether kernels must have features; kernels given by matrices will not do.
-    priced : bool
-        Whether it must be affordable to find the best kernels of the whole family.
-    listed : bool
-        Whether it must be affordable to hold a list of all kernels and go through it.
+    priced, listed : bool
+        Whether it must be affordable to find the best kernels of the whole family; to go through
+        a list of all kernels again and again.
     title : str
         What the solver does, as the subject of a refusal.
     """
@@ -49,18 +46,6 @@ class Needs:
     priced: bool = False
     listed: bool = False
     title: str = "the solver"
-
-    def refuse_p(self, asked: str, p: float) -> None:
-        """Raise ValueError if the solver, named as it was asked for, is wrong for an exponent."""
-        if not self.p(p):
-            raise ValueError(
-                f"solver={asked} needs {self.p_words}; got p={p:g}. Use solver='auto'."
-            )
-
-    def refuse_loss(self, loss: Loss) -> None:
-        """Raise ValueError if the solver cannot take a loss."""
-        if self.smooth:
-            refuse_kinks(loss, f"for {self.title}")
 
     def refuse_family(self, family: KernelFamily) -> None:
         """Raise ValueError if the solver cannot take the kernels of a family."""
@@ -128,27 +113,59 @@ class State(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class FinalState:
+    """A state whose predictor and certificate are those of its weights.
+
+    Attributes
+    ----------
+    k : int
+        Number of the step to come, from 1.
+    indices : list of Index
+        Kernels with a positive weight.
+    theta : ndarray
+        Their weights.
+    solution : DualSolution
+        Predictor and objective.
+    certificate : Certificate
+        The duality gap over the whole family.
+    memory : object, optional
+        What the solver has computed that does not depend on the strength.
+    """
+
+    k: int
+    indices: list[Index]
+    theta: Array
+    solution: DualSolution
+    certificate: Certificate
+    memory: object = None
+
+    final = True
+    constants = None
+
+    @property
+    def active(self) -> int:
+        """Number of kernels with a positive weight."""
+        return len(self.indices)
+
+    @property
+    def weights(self) -> tuple[list[Index], Array]:
+        """Kernels and their positive weights."""
+        return self.indices, self.theta
+
+
 class Solver(Protocol):
     """An algorithm as a generator of states; all else is the loop around it.
 
-    What it needs is its attribute ``needs``; a solver without one needs nothing.
+    What it needs is its attribute ``needs``; a solver without one needs nothing. One that can
+    start from the answer to a similar problem on the same family has a method ``resume``, which
+    takes that :class:`Result` behind the arguments of ``iterate``.
     """
 
     def iterate(
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator
     ) -> Iterator[State]:
         """Yield the state before each step."""
-        ...
-
-
-@runtime_checkable
-class WarmSolver(Solver, Protocol):
-    """A solver that can start from the answer to a similar problem on the same family."""
-
-    def resume(
-        self, problem: Problem, family: KernelFamily, rng: np.random.Generator, start: Result
-    ) -> Iterator[State]:
-        """Yield the state before each step, from a start."""
         ...
 
 

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..arrays import Array, Index
-from ..certificate import Certificate, from_norm
-from ..dual import DualSolution, FeatureSystem, GramSystem, System, solve
+from ..arrays import Index
+from ..certificate import from_norm
+from ..dual import FeatureSystem, GramSystem, System, solve
 from ..families import KernelFamily
 from ..objective import Problem
-from .base import Needs, Result
+from .base import FinalState, Needs, Result
 from .loop import run
 from .systems import system_of
 
@@ -27,33 +27,21 @@ not measured."""
 
 
 @dataclass(frozen=True)
-class KernelTotal:
-    """The sum of all kernels of a family, which is optimal for p = 2.
+class KernelTotal(FinalState):
+    """The sum of all kernels; of very many only the important ones are listed.
 
     Attributes
     ----------
     active : int
         Number of kernels of the family.
-    solution : DualSolution
-        Predictor and objective.
-    certificate : Certificate
-        The exact duality gap.
-    weights : pair
-        Kernels, or the important ones of very many, and their weights of one.
     closed : bool
         Whether the kernel is a matrix in closed form, so that not all kernels need be listed.
     """
 
-    active: int
-    solution: DualSolution
-    certificate: Certificate
-    weights: tuple[list[Index], Array]
-    closed: bool
+    active: int = 0
+    closed: bool = False
 
-    k = steps = 1
-    final = True
-    constants = None
-    memory = None
+    steps = 1
 
 
 @dataclass(frozen=True)
@@ -87,8 +75,8 @@ class ClosedForm:
         values = system.values(coefficients)
         norm = float(system.inner(coefficients, coefficients, values).sum())
         certificate = from_norm(problem, solution, norm, "exact")
-        weights = indices, np.ones(len(indices))
-        yield KernelTotal(family.distinct, solution, certificate, weights, closed)
+        theta, count = np.ones(len(indices)), family.distinct
+        yield KernelTotal(1, indices, theta, solution, certificate, None, count, closed)
 
 
 def solve_closed(

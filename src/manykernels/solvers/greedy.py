@@ -16,7 +16,7 @@ from ..dual import DualSolution
 from ..families import KernelFamily
 from ..families.pricing import pricer
 from ..objective import Problem
-from .base import Needs, in_weights
+from .base import FinalState, Needs, in_weights
 from .least_squares import UnpenalisedFit, fit_of
 
 POOL_SHARE = 0.8
@@ -27,43 +27,6 @@ not measured."""
 ROUNDED_RESIDUAL = 1e-28
 """Share of the target's sum of squares up to which a residual is rounding and selection ends: the
 square of what rounding leaves, with room to spare."""
-
-
-@dataclass(frozen=True)
-class Selection:
-    """A model of kernels chosen one by one.
-
-    Attributes
-    ----------
-    k : int
-        Number of the choice to come, from 1.
-    indices : tuple of Index
-        Kernels chosen so far.
-    theta : ndarray
-        Their shares in the sum of the norms of the coefficients.
-    solution : DualSolution
-        The predictor; its objective is the risk.
-    """
-
-    k: int
-    indices: tuple[Index, ...]
-    theta: Array
-    solution: DualSolution
-
-    final = True
-    constants = None
-    memory = None
-    certificate = NO_CERTIFICATE
-
-    @property
-    def active(self) -> int:
-        """Number of kernels chosen."""
-        return len(self.indices)
-
-    @property
-    def weights(self) -> tuple[list[Index], Array]:
-        """The kernels chosen."""
-        return list(self.indices), self.theta
 
 
 @dataclass(frozen=True)
@@ -95,7 +58,7 @@ class Greedy:
 
     def iterate(
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator
-    ) -> Iterator[Selection]:
+    ) -> Iterator[FinalState]:
         """Yield the model before each choice.
 
         Cost of a choice: O(n m) for m features in the pool and in the model; one pricing, in
@@ -135,7 +98,7 @@ class Greedy:
             chosen.append(index)
 
 
-def debiased(problem: Problem, family: KernelFamily, indices: Sequence[Index]) -> Selection:
+def debiased(problem: Problem, family: KernelFamily, indices: Sequence[Index]) -> FinalState:
     """Return the model of given kernels without a penalty, less those that add nothing."""
     fit = fit_of(problem)
     chosen: list[Index] = []
@@ -206,7 +169,8 @@ def pool_of(family: KernelFamily, indices: Sequence[Index], fit: UnpenalisedFit)
 
 def selection(
     k: int, chosen: Sequence[Index], owners: Sequence[int], solution: DualSolution
-) -> Selection:
+) -> FinalState:
     """Return a model as weights and a predictor in the space they give."""
     theta, scaled = in_weights(solution.coefficients, np.array(owners, dtype=int), len(chosen))
-    return Selection(k, tuple(chosen), theta, replace(solution, coefficients=scaled))
+    scaled_solution = replace(solution, coefficients=scaled)
+    return FinalState(k, list(chosen), theta, scaled_solution, NO_CERTIFICATE)

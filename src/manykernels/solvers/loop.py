@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ..certificate import Certificate, affordable, exact, from_draws
 from ..dual import DualSolution, solve
 from ..families import KernelFamily
 from ..objective import Problem
-from .base import HISTORY, Result, Solver, State, WarmSolver
+from .base import HISTORY, Result, Solver, State
 from .systems import system_of
 
 FINAL_DRAWS = 1_000
@@ -80,11 +81,10 @@ def run(
     interrupted, finished, draws = False, False, FINAL_DRAWS
     wait, patience = 0, RETRY_ITERATIONS
     try:
-        if start is not None and isinstance(solver, WarmSolver):
-            states = solver.resume(problem, family, rng, start)
-        else:
-            states = solver.iterate(problem, family, rng)
-        for state in states:
+        begin = solver.iterate
+        if start is not None and hasattr(solver, "resume"):
+            begin = partial(solver.resume, start=start)
+        for state in begin(problem, family, rng):
             seconds = time.perf_counter() - began
             gap = state.certificate.relative
             active = approximately(state.active)

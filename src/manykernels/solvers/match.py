@@ -12,7 +12,7 @@ from ..families import KernelFamily, ProductFamily
 from ..families.pricing import SIDE_ENTRIES, ProductPricer
 from ..losses import Loss
 from ..objective import Problem
-from .base import Needs, Solver
+from .base import Needs, Solver, refuse_kinks
 from .closed_form import ClosedForm
 from .full_pass import FullPass
 from .greedy import Greedy
@@ -23,15 +23,12 @@ KNOWN_KERNELS = 200
 """Number of kernels whose gradient mirror descent computes rather than estimates, if it is asked
 for by name. Set by judgement, not measured."""
 
-PRICING_LIMIT = 2e11
-"""Multiplications of one pricing of the family up to which it is affordable: some ten seconds of
-one core."""
-
-PASS_LIMIT = 2e11
-"""Multiplications of one full pass up to which it is affordable: some ten seconds of one core."""
+WORK_LIMIT = 2e11
+"""Multiplications of one pricing of the family, or of one full pass, up to which it is affordable:
+some ten seconds of one core."""
 
 REFUSED_FACTOR = 100.0
-"""Factor by which a solver that was asked for may exceed these limits before it is refused: some
+"""Factor by which a solver that was asked for may exceed that limit before it is refused: some
 quarter of an hour for one step. Set by judgement, not measured."""
 
 LISTED_LIMIT = 2_000_000
@@ -92,36 +89,28 @@ def costs(family: KernelFamily, outputs: int) -> Costs:
 
 
 def match(asked: str | Solver, problem: Problem, family: KernelFamily) -> Solver:
-    """Return the solver of a problem, or refuse the one asked for if it is not right for it.
+    """Return the solver of a problem: that of a name (see :func:`choose`), or the one given.
 
-    Parameters
-    ----------
-    asked : str or Solver
-        A name (see :func:`choose`) or a solver, which is returned as it is.
-    problem : Problem
-        The problem.
-    family : KernelFamily
-        The kernels.
-
-    Raises
-    ------
-    ValueError
-        If the problem or the family lack something that the solver needs; the message says what.
+    Raises ValueError if the problem or the family lack something that the solver asked for needs;
+    the message says what.
     """
     refuse_needs(asked, problem.p, problem.loss)
     solver = choose(asked, problem, family) if isinstance(asked, str) else asked
     needs_of(solver).refuse_family(family)
     if solver is asked:
-        _refuse_costs(asked, solver, problem, family)
+        _refuse_costs(asked, problem, family)
     return solver
 
 
 def refuse_needs(asked: str | Solver, p: float, loss: Loss | None = None) -> None:
     """Raise ValueError if a solver needs another exponent, or another loss, whatever the data."""
     needs = needs_of(asked)
-    needs.refuse_p(_named(asked), p)
-    if loss is not None:
-        needs.refuse_loss(loss)
+    if not needs.p(p):
+        raise ValueError(
+            f"solver={_named(asked)} needs {needs.p_words}; got p={p:g}. Use solver='auto'."
+        )
+    if loss is not None and needs.smooth:
+        refuse_kinks(loss, f"for {needs.title}")
 
 
 def needs_of(asked: str | Solver) -> Needs:
@@ -143,16 +132,13 @@ def choose(name: str, problem: Problem, family: KernelFamily) -> Solver:
     problem is for :func:`match` to say.
     """
     if name != "auto":
-        solver = SOLVERS[name]()
-        _refuse_costs(name, solver, problem, family)
-        return solver
+        _refuse_costs(name, problem, family)
+        return SOLVERS[name]()
     if problem.p == 2:
         return ClosedForm()
-    cost, speed = costs(family, problem.y.shape[1]), _speed(family)
-    if problem.p == 1 and cost.pricing <= speed * PRICING_LIMIT:
-        return WorkingSet()
-    if problem.p > 1 and cost.full_pass <= speed * PASS_LIMIT:
-        return FullPass()
+    cost, limit = costs(family, problem.y.shape[1]), _limit(family)
+    if (cost.pricing if problem.p == 1 else cost.full_pass) <= limit:
+        return WorkingSet() if problem.p == 1 else FullPass()
     return SOLVERS["mirror-descent"]()
 
 
@@ -162,28 +148,23 @@ def describe(solver: Solver, problem: Problem, family: KernelFamily) -> str:
     return f"{type(solver).__name__} for p = {problem.p:g}: {cost}"
 
 
-def _refuse_costs(
-    asked: str | Solver, solver: Solver, problem: Problem, family: KernelFamily
-) -> None:
-    """Raise ValueError if a step of the solver would take far too long on a family."""
-    needs = needs_of(solver)
+def _refuse_costs(asked: str | Solver, problem: Problem, family: KernelFamily) -> None:
+    """Raise ValueError if a step of a solver would take far too long on a family."""
+    needs = needs_of(asked)
     if not (needs.priced or needs.listed):
         return
-    cost, speed = costs(family, problem.y.shape[1]), REFUSED_FACTOR * _speed(family)
-    for needed, work, limit in (
-        (needs.priced, cost.pricing, PRICING_LIMIT),
-        (needs.listed, cost.full_pass, PASS_LIMIT),
-    ):
-        if needed and work > speed * limit:
-            raise ValueError(
-                f"solver={_named(asked)} needs a family whose kernels can all be priced; got "
-                f"{approximately(family.distinct):.3g} kernels on {family.rows} rows, {work:.1e} "
-                'multiplications at a time. Use a smaller degree or solver="mirror-descent".'
-            )
+    cost = costs(family, problem.y.shape[1])
+    work = max(needs.priced and cost.pricing, needs.listed and cost.full_pass)
+    if work > REFUSED_FACTOR * _limit(family):
+        raise ValueError(
+            f"solver={_named(asked)} needs a family whose kernels can all be priced; got "
+            f"{approximately(family.distinct):.3g} kernels on {family.rows} rows, {work:.1e} "
+            'multiplications at a time. Use a smaller degree or solver="mirror-descent".'
+        )
 
 
-def _speed(family: KernelFamily) -> float:
-    return 1.0 if on_host(family.bases.matrix) else DEVICE_FACTOR
+def _limit(family: KernelFamily) -> float:
+    return WORK_LIMIT * (1.0 if on_host(family.bases.matrix) else DEVICE_FACTOR)
 
 
 def _named(asked: str | Solver) -> str:

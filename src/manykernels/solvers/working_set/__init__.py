@@ -4,6 +4,6 @@
 ``blocks`` for kernels of several features, ``restricted`` for few features, ``interior`` for many.
 """
 
-from .solver import WorkingSet, WorkingSetState
+from .solver import WorkingSet
 
-__all__ = ["WorkingSet", "WorkingSetState"]
+__all__ = ["WorkingSet"]

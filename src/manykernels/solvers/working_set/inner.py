@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ...arrays import Array, Index
 from ...bases import FeatureBlocks
-from ...certificate import from_norm
+from ...certificate import Certificate, from_norm
 from ...dual import DualSolution, solve
 from ...families import KernelFamily
 from ...losses import SmoothLoss
 from ...objective import Problem
-from ..base import Result
+from ..base import FinalState, Result
 from ..full_pass import best_weights
 from ..systems import maker, system_of, tall_columns
 from .interior import KernelList, solve_interior
@@ -75,6 +76,11 @@ class WorkingKernels:
             self.solution = solve(problem, system_of(family, [], self.theta))
         else:
             self._optimise(FINEST_GAP)
+
+    @property
+    def in_features(self) -> bool:
+        """Whether the optimum is sought in the coefficients of features."""
+        return self.groups is not None
 
     @property
     def most_features(self) -> float:
@@ -151,144 +157,106 @@ class WorkingKernels:
         norm = float(gradients.max(initial=0.0))
         return solution, gradients, from_norm(self.problem, solution, norm, "exact").relative
 
-    def answer(self) -> tuple[list[Index], Array, DualSolution, FeatureGroups | None]:
-        """Return kernels of positive weight, the weights, their predictor and their columns."""
+    def state(self, k: int, certificate: Certificate) -> FinalState:
+        """Return the kernels of positive weight and their predictor before round k."""
         live, solution = self.theta > 0, self.solution
         if live.all():
-            return self.indices, self.theta, solution, self.groups
+            return FinalState(k, self.indices, self.theta, solution, certificate, self.groups)
         indices = [self.indices[i] for i in np.flatnonzero(live).tolist()]
         if solution.in_features:
             kept = live[self.family.owners(self.indices)]
             solution = replace(solution, coefficients=solution.coefficients[kept])
-        return indices, self.theta[live], solution, None
+        return FinalState(k, indices, self.theta[live], solution, certificate)
 
 
-class InnerMethod(Protocol):
-    """A way to the optimum over a working set."""
-
-    def suits(self, kernels: WorkingKernels) -> bool:
-        """Tell whether the method is the right one for the set as it is now."""
-        ...
-
-    def solve(self, kernels: WorkingKernels, tol: float) -> bool:
-        """Find the optimum to a relative gap; tell whether it is one, else another must go on."""
-        ...
-
-
-@dataclass(frozen=True)
-class Descent:
-    """One kernel of several features after another, on quadratics (:mod:`.majorise`)."""
-
-    def suits(self, kernels: WorkingKernels) -> bool:
-        """Tell whether coefficients of kernels of several features are sought."""
-        sought = kernels.groups is not None and bool(kernels.indices)
-        return sought and kernels.smooth and kernels.several
-
-    def solve(self, kernels: WorkingKernels, tol: float) -> bool:
-        """Descend; give up near interpolation, where descent is slow."""
-        assert kernels.groups is not None
-        groups, slopes = descend(kernels.problem, kernels.groups, tol)
-        few = kernels.family.rows <= RESCUED_ROWS
-        if few and restricted_gap(kernels.problem, groups, slopes) > tol:
-            kernels.groups = None
-            return False
-        kernels.adopt(groups, slopes, groups.norms(groups.coefficients) > 0)
-        return True
+def descent(kernels: WorkingKernels, tol: float) -> bool:
+    """Descend over one kernel after another; give up near interpolation, where that is slow."""
+    assert kernels.groups is not None
+    groups, slopes = descend(kernels.problem, kernels.groups, tol)
+    few = kernels.family.rows <= RESCUED_ROWS
+    if few and restricted_gap(kernels.problem, groups, slopes) > tol:
+        kernels.groups = None
+        return False
+    kernels.adopt(groups, slopes, groups.norms(groups.coefficients) > 0)
+    return True
 
 
-@dataclass(frozen=True)
-class NewtonWithZeros:
-    """Newton's method with exact zeros (:mod:`.restricted`): fast while features are few."""
-
-    def suits(self, kernels: WorkingKernels) -> bool:
-        """Tell whether coefficients are sought and the loss is smooth."""
-        return kernels.groups is not None and kernels.smooth
-
-    def solve(self, kernels: WorkingKernels, tol: float) -> bool:
-        """Take Newton steps."""
-        assert kernels.groups is not None
-        goal = min(tol, NEARLY_EXACT_GAP)
-        groups, slopes = solve_restricted(kernels.problem, kernels.groups, goal)
-        kernels.adopt(groups, slopes, groups.norms(groups.coefficients) > 0)
-        return True
+def newton_with_zeros(kernels: WorkingKernels, tol: float) -> bool:
+    """Take Newton steps on the coefficients that are not zero."""
+    assert kernels.groups is not None
+    goal = min(tol, NEARLY_EXACT_GAP)
+    groups, slopes = solve_restricted(kernels.problem, kernels.groups, goal)
+    kernels.adopt(groups, slopes, groups.norms(groups.coefficients) > 0)
+    return True
 
 
-@dataclass(frozen=True)
-class ProximalSteps:
-    """The same for a loss with kinks, as a sequence of smooth ones (:mod:`.restricted`)."""
-
-    def suits(self, kernels: WorkingKernels) -> bool:
-        """Tell whether coefficients are sought and the loss has kinks."""
-        return kernels.groups is not None and not kernels.smooth
-
-    def solve(self, kernels: WorkingKernels, tol: float) -> bool:
-        """Take proximal steps; give up where they come to a halt between kinks."""
-        assert kernels.groups is not None
-        everything = kernels.indices
-        groups, slopes = solve_restricted(kernels.problem, kernels.groups, tol)
-        # At kinks the slopes must be such that kernels without weight stay so: these stay too.
-        kernels.adopt(groups, slopes, np.ones(groups.count, dtype=bool))
-        assert kernels.groups is not None
-        gap = restricted_gap(kernels.problem, kernels.groups, slopes)
-        # At kinks a loss has many slopes. Those of proximal steps certify zero weights too; the
-        # dual solution is the more accurate one where there are few kernels or none.
-        other, _, own = kernels.solved_at_weights()
-        if own < gap and other.in_features:
-            kernels.solution, gap = other, own
-        if gap > tol and everything:
-            kernels.groups, kernels.indices, kernels.theta = None, everything, np.empty(0)
-            return False
-        return True
+def proximal(kernels: WorkingKernels, tol: float) -> bool:
+    """Do so for a sequence of smoothed losses; give up where it comes to a halt between kinks."""
+    assert kernels.groups is not None
+    everything = kernels.indices
+    groups, slopes = solve_restricted(kernels.problem, kernels.groups, tol)
+    # At kinks the slopes must be such that kernels without weight stay so: these stay too.
+    kernels.adopt(groups, slopes, np.ones(groups.count, dtype=bool))
+    gap = restricted_gap(kernels.problem, kernels.groups, slopes)
+    # At kinks a loss has many slopes. Those of proximal steps certify zero weights too; the
+    # dual solution is the more accurate one where there are few kernels or none.
+    other, _, own = kernels.solved_at_weights()
+    if own < gap and other.in_features:
+        kernels.solution, gap = other, own
+    if gap > tol and everything:
+        kernels.groups, kernels.indices, kernels.theta = None, everything, np.empty(0)
+        return False
+    return True
 
 
-@dataclass(frozen=True)
-class InteriorPoints:
-    """Interior points (:mod:`.interior`): many features, down to interpolation, or matrices."""
-
-    def suits(self, kernels: WorkingKernels) -> bool:
-        """Tell whether weights are sought and the loss is smooth."""
-        return kernels.groups is None and kernels.smooth
-
-    def solve(self, kernels: WorkingKernels, tol: float) -> bool:
-        """Take steps inside the simplex of weights."""
-        # Near interpolation the gradients of points well inside lead to the right kernels, those
-        # of exact optima of small sets astray.
-        goal = min(tol, NEARLY_EXACT_GAP) if kernels.several else tol
-        listed = KernelList(kernels.family, kernels.indices)
-        theta, kernels.solution = solve_interior(kernels.problem, listed, goal)
-        kernels.weigh(theta, theta > ZERO_WEIGHT * theta.max())
-        # Ends at once but where interior points have failed (losses with jumps of curvature).
-        return AnalyticWeights().solve(kernels, 2 * tol)
+def interior_points(kernels: WorkingKernels, tol: float) -> bool:
+    """Take steps inside the simplex of weights."""
+    # Near interpolation the gradients of points well inside lead to the right kernels, those of
+    # exact optima of small sets astray.
+    goal = min(tol, NEARLY_EXACT_GAP) if kernels.several else tol
+    listed = KernelList(kernels.family, kernels.indices)
+    theta, kernels.solution = solve_interior(kernels.problem, listed, goal)
+    kernels.weigh(theta, theta > ZERO_WEIGHT * theta.max())
+    # Ends at once but where interior points have failed (losses with jumps of curvature).
+    return analytic_updates(kernels, 2 * tol)
 
 
-@dataclass(frozen=True)
-class AnalyticWeights:
-    """Analytic updates of the weights: slow, but for any loss and from any point."""
-
-    def suits(self, kernels: WorkingKernels) -> bool:
-        """Tell whether weights are sought."""
-        return kernels.groups is None
-
-    def solve(self, kernels: WorkingKernels, tol: float) -> bool:
-        """Update the weights until the gap over the set is small enough."""
-        # Zeros are absorbing: new kernels start with as much as the average.
-        total = len(kernels.indices)
-        fresh = np.full(total - len(kernels.theta), 1 / max(1, total))
-        kernels.weigh(np.concatenate([kernels.theta, fresh]), np.ones(total, dtype=bool))
-        for _ in range(ANALYTIC_UPDATES):
-            kernels.solution, gradients, gap = kernels.solved_at_weights()
-            if gap <= tol:
-                break
-            theta = best_weights(kernels.theta, gradients, 1.0)
-            kernels.weigh(theta, theta > ZERO_WEIGHT)
-        return True
+def analytic_updates(kernels: WorkingKernels, tol: float) -> bool:
+    """Update the weights until the gap over the set is small enough."""
+    # Zeros are absorbing: new kernels start with as much as the average.
+    total = len(kernels.indices)
+    fresh = np.full(total - len(kernels.theta), 1 / max(1, total))
+    kernels.weigh(np.concatenate([kernels.theta, fresh]), np.ones(total, dtype=bool))
+    for _ in range(ANALYTIC_UPDATES):
+        kernels.solution, gradients, gap = kernels.solved_at_weights()
+        if gap <= tol:
+            break
+        theta = best_weights(kernels.theta, gradients, 1.0)
+        kernels.weigh(theta, theta > ZERO_WEIGHT)
+    return True
 
 
-METHODS: tuple[InnerMethod, ...] = (
-    Descent(),
-    NewtonWithZeros(),
-    ProximalSteps(),
-    InteriorPoints(),
-    AnalyticWeights(),
+class InnerMethod(NamedTuple):
+    """A way to the optimum over a working set.
+
+    ``suits`` tells whether it is the right one for a set as it is now; ``solve`` takes the set and
+    a relative gap, and tells whether it got there or another method must go on.
+    """
+
+    suits: Callable[[WorkingKernels], bool]
+    solve: Callable[[WorkingKernels, float], bool]
+
+
+METHODS = (
+    # Kernels of several features: one after another, on quadratics (majorise.py).
+    InnerMethod(lambda k: k.in_features and k.smooth and k.several and bool(k.indices), descent),
+    # Few features: Newton's method with exact zeros (restricted.py).
+    InnerMethod(lambda k: k.in_features and k.smooth, newton_with_zeros),
+    # The same for a loss with kinks.
+    InnerMethod(lambda k: k.in_features, proximal),
+    # Many features, down to interpolation, or kernels without features (interior.py).
+    InnerMethod(lambda k: k.smooth, interior_points),
+    # Slow, but for any loss and from any point.
+    InnerMethod(lambda k: True, analytic_updates),
 )
 """The methods in the order in which they are asked whether they suit."""

@@ -42,8 +42,8 @@ def descend(problem: Problem, groups: FeatureGroups, tol: float) -> tuple[Featur
     Quadratics that touch the risk at the present predictor are minimised one after another, each
     by :class:`.blocks.GroupQuadratic`. They have one matrix, times a number that is doubled where
     the risk did not fall; after that, and where the gap falls slowly, the matrix is made anew. For
-    the squared loss one is enough. Stops early where rounding allows no progress. Returns the slopes
-    of the loss as well.
+    the squared loss one is enough. Stops early where rounding allows no progress. Returns the
+    slopes of the loss as well.
     """
     loss, weights = problem.loss, problem.weights
     assert isinstance(loss, SmoothLoss)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...dual import DualSolution, TallColumns
-from ...dual.newton import Curved, proximal_steps
+from ...dual.newton import Smoothed, proximal_steps
 from ...dual.systems import factorise
 from ...losses import Loss, NonsmoothLoss, SmoothLoss, Squared
 from ...objective import Problem
@@ -103,7 +103,7 @@ def no_groups(problem: Problem) -> FeatureGroups:
     return FeatureGroups(columns, none, np.empty((0, outputs)), np.zeros(outputs))
 
 
-def value(problem: Problem, loss: Curved | Loss, groups: FeatureGroups) -> float:
+def value(problem: Problem, loss: Loss | Smoothed, groups: FeatureGroups) -> float:
     r"""Return :math:`\sum_t s_t\ell(f_t) + \frac\lambda2 (\sum_i \|w_i\|)^2`."""
     risk = float(np.sum(problem.weights[:, None] * loss.value(problem.y, groups.fitted)))
     return risk + problem.strength / 2 * float(groups.norms(groups.coefficients).sum()) ** 2
@@ -123,16 +123,16 @@ def solve_restricted(
         groups = newton(problem, loss, groups, tol)
         return groups, loss.gradient(problem.y, groups.fitted)
     assert isinstance(loss, NonsmoothLoss)
-    return proximal_steps(
-        problem,
-        loss,
-        groups,
-        loss.gradient(problem.y, groups.fitted),
-        tol,
-        lambda smoothed, last, goal: newton(problem, smoothed, last, goal, 1 / smoothed.width),
-        lambda found, slopes: restricted_gap(problem, found, slopes),
-        PATIENT_STEPS,
-    )
+
+    def step(
+        smoothed: Smoothed, last: FeatureGroups, goal: float
+    ) -> tuple[FeatureGroups, Array, float]:
+        found = newton(problem, smoothed, last, goal, 1 / smoothed.width)
+        slopes = smoothed.gradient(problem.y, found.fitted)
+        return found, slopes, restricted_gap(problem, found, slopes)
+
+    slopes = loss.gradient(problem.y, groups.fitted)
+    return proximal_steps(problem, loss, groups, slopes, tol, step, PATIENT_STEPS)
 
 
 def restricted_gap(problem: Problem, groups: FeatureGroups, slopes: Array) -> float:
@@ -158,7 +158,11 @@ def smooth_gap(problem: Problem, groups: FeatureGroups, slopes: Array, gradient:
 
 
 def newton(
-    problem: Problem, loss: Curved, groups: FeatureGroups, tol: float, steepest: float = 1.0
+    problem: Problem,
+    loss: SmoothLoss | Smoothed,
+    groups: FeatureGroups,
+    tol: float,
+    steepest: float = 1.0,
 ) -> FeatureGroups:
     r"""Minimise a smooth risk with the squared sum of norms by Newton's method on the support.
 

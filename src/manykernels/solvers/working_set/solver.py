@@ -9,17 +9,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...arrays import Array, Index
+from ...arrays import Array
 from ...backend import on_host
-from ...certificate import Certificate, from_norm
-from ...dual import DualSolution
+from ...certificate import from_norm
 from ...families import KernelFamily
 from ...families.pricing import pricer
 from ...families.shortlist import Shortlist
 from ...objective import Problem
-from ..base import Needs, Result
+from ..base import FinalState, Needs, Result
 from .inner import FINEST_GAP, GAP_SHARE, WorkingKernels
-from .restricted import FeatureGroups
 
 IDLE_ROUNDS = 2
 """Number of rounds without a new kernel and without progress after which a run ends: what is left
@@ -27,47 +25,6 @@ is rounding. Set by judgement, not measured."""
 
 SINGLE_ERROR = 1e-4
 """Relative error of gradients in single precision, with room to spare."""
-
-
-@dataclass(frozen=True)
-class WorkingSetState:
-    """The optimum over a working set.
-
-    Attributes
-    ----------
-    k : int
-        Number of the round to come, from 1.
-    indices : list of Index
-        Kernels with a positive weight.
-    theta : ndarray
-        Their weights.
-    solution : DualSolution
-        Predictor and objective.
-    certificate : Certificate
-        The exact duality gap over the whole family.
-    memory : FeatureGroups, optional
-        The columns of these kernels and their products.
-    """
-
-    k: int
-    indices: list[Index]
-    theta: Array
-    solution: DualSolution
-    certificate: Certificate
-    memory: FeatureGroups | None = None
-
-    final = True
-    constants = None
-
-    @property
-    def active(self) -> int:
-        """Number of kernels with a positive weight."""
-        return len(self.indices)
-
-    @property
-    def weights(self) -> tuple[list[Index], Array]:
-        """Kernels and their positive weights."""
-        return self.indices, self.theta
 
 
 @dataclass(frozen=True)
@@ -90,7 +47,7 @@ class WorkingSet:
 
     def iterate(
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator
-    ) -> Iterator[WorkingSetState]:
+    ) -> Iterator[FinalState]:
         """Yield the state before each round.
 
         Cost of a round: one pricing of the family and a few Newton steps, O(n m^2 + m^3) each for
@@ -101,7 +58,7 @@ class WorkingSet:
 
     def resume(
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator, start: Result
-    ) -> Iterator[WorkingSetState]:
+    ) -> Iterator[FinalState]:
         """Yield the state before each round, from the kernels of a start."""
         inside = WorkingKernels(problem, family)
         inside.start(start)
@@ -109,15 +66,14 @@ class WorkingSet:
 
     def _from(
         self, problem: Problem, family: KernelFamily, inside: WorkingKernels
-    ) -> Iterator[WorkingSetState]:
+    ) -> Iterator[FinalState]:
         price, idle, smallest = ExactPricer(family), 0, np.inf
         for k in count(1):
             room = max(self.batch, len(inside.indices)) if inside.groups else family.rows
             # Kernels of the set may be listed too, so room is left for all of them.
             listed, norm = price.top(inside.solution.alpha, room + len(inside.indices))
             certificate = from_norm(problem, inside.solution, norm, "exact")
-            answer = inside.answer()
-            yield WorkingSetState(k, *answer[:3], certificate, answer[3])
+            yield inside.state(k, certificate)
             known = set(inside.indices)
             limit = inside.limit
             fresh = [
