@@ -351,7 +351,7 @@ def _score_fold(
                     own.append(-float(np.sum(held[:, None] * loss.value(truth, evaluate(result)))))
                     if result.interrupted:
                         return [*scores, np.array(own)], True
-                    if ended(own, result, greedy):
+                    if ended(own, result, greedy, candidate.sizes):
                         break
                 scores.append(np.array(own))
     return scores, False

@@ -27,7 +27,7 @@ from ..predictor import Predictor
 from ..randomness import generator
 from ..solvers import HISTORY, Greedy, Result, debiased
 from .checks import check_parameters
-from .choosing import Candidate, ended
+from .choosing import Candidate, path_ended
 from .interrupted import InterruptedWarning
 from .loss_names import CLASSIFICATION, REGRESSION, resolve_loss
 from .path import EXPLAINED, NOTHING, SPAN, growing
@@ -409,14 +409,11 @@ def _fold_scores(
             if fitted.interrupted:
                 raise KeyboardInterrupt
             own.append(-judge(fitted.point))
-            solution = DualSolution(
-                np.empty(0), fitted.point.coefficients, True, np.empty(0), np.empty(0), 0.0
-            )
-            known = Result([], np.empty(0), False, solution, NO_CERTIFICATE, 0, True)
             if watch is not None:
                 text = f"model {len(own)} of at most {len(candidate.sizes)}"
                 watch.report(text, len(own) / len(candidate.sizes))
-            if ended(own, known, greedy is not None):
+            features = len(fitted.point.coefficients)
+            if path_ended(own, features, greedy is not None, candidate.sizes):
                 break
         scores.append(np.array(own))
     return scores
