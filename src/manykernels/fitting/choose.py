@@ -9,25 +9,51 @@ import numpy as np
 from ..arrays import Array
 from ..solvers import Result
 
-PATIENCE = 3
-"""A path ends when so many of its models in a row were worse than an earlier one."""
+STEP_DECADES = 0.25
+"""Decades of strength (log10) between the models by which a path is judged.
 
-BLIND = 12
-"""As many where no model has lowered the loss by five percent yet: a product of variables without
-effects of their own is found late."""
+That of the default grid, 25 strengths over six decades. Of a finer grid one model for each step is
+judged; of a coarser one, all. So a path ends at about the same strength however finely it is
+sampled.
+"""
+
+PATH_PATIENCE = 3
+"""Steps: a path ends when all models judged for so long were worse than an earlier one.
+
+Set by judgement, not measured.
+"""
+
+BLIND_PATIENCE = 12
+"""Steps of patience while no model has lowered the loss by five percent yet.
+
+A product of variables without effects of their own enters late: three decades find those of
+tests/test_cv.py, the default patience does not.
+"""
 
 HOPELESS = 1.0
-"""But not where the last model has raised the loss by so much."""
+"""Increase of the loss, relative to its lowest value, from which on patience is never longer.
+
+Set by judgement, not measured.
+"""
 
 GREEDY_PATIENCE = 6
-"""As many where models differ by a single term."""
+"""Terms of patience of greedy selection, whose models differ by a single term.
+
+Set by judgement, not measured.
+"""
 
 WORTHWHILE = 0.01
-"""A path of strengths also ends when its last two models together lowered the loss by less than
-this share of it, once one model has lowered it by five times as much."""
+"""Share of the loss that two steps of strength must save for the path to go on.
+
+Asked only once a model has lowered the loss by five times this share. Set by judgement, not
+measured.
+"""
 
 FEATURES = 8_000
-"""A path ends with a model of so many features: the next ones take minutes and seldom pay."""
+"""Features of a model with which a path ends: the next models take minutes and seldom pay.
+
+Set by judgement, not measured.
+"""
 
 
 @dataclass(frozen=True)
@@ -92,29 +118,68 @@ def lowest_degree(
     return best
 
 
-def ended(scores: list[float], result: Result, greedy: bool) -> bool:
-    """Tell whether a path has come to its end; the last score is that of the result.
-
-    Models that are the same as the one before, as refits without a penalty are until a term
-    enters, count once.
-    """
-    before = [np.nan, *scores[:-1]]
-    scores = [
-        score
-        for score, last in zip(scores, before, strict=True)
-        if not np.isclose(score, last, rtol=1e-9, atol=0.0)
-    ]
-    best = max(scores)
-    worse = len(scores) - 1 - max(i for i, score in enumerate(scores) if score == best)
-    gained = best > scores[0] * (1 - 5 * WORTHWHILE)
-    patience = GREEDY_PATIENCE if greedy else PATIENCE
-    if not greedy and not gained and scores[-1] > best * (1 + HOPELESS):
-        patience = BLIND
-    if greedy or worse >= patience:
-        return worse >= patience
+def ended(
+    scores: list[float], result: Result, greedy: bool, strengths: Array | None = None
+) -> bool:
+    """Tell whether a path has come to its end; the last score is that of the result."""
     features = len(result.solution.coefficients) if result.solution.in_features else 0
-    if features > FEATURES:
+    return path_ended(scores, features, greedy, strengths)
+
+
+def path_ended(
+    scores: list[float], features: int, greedy: bool, strengths: Array | None = None
+) -> bool:
+    """Tell whether a path has come to its end.
+
+    Parameters
+    ----------
+    scores : list of float
+        Scores of the models so far, minus their losses, from simple to rich.
+    features : int
+        Number of features of the last model; zero if it has none.
+    greedy : bool
+        Whether models differ by a term, not by strength.
+    strengths : ndarray, optional
+        Strengths of the path in descending order, at least those of the scores. Without them all
+        models are judged.
+
+    Returns
+    -------
+    bool
+        Whether the model of the last score is to be the last.
+    """
+    if not greedy and features > FEATURES:
         return True
-    if not gained or len(scores) < 3:
+    judged = np.array(scores)
+    if strengths is not None and not greedy:
+        places = first_of_steps(strengths[: len(scores)])
+        if places[-1] != len(scores) - 1:
+            return False
+        judged = judged[places]
+    # Refits without a penalty stay the same until a term enters: such models count once.
+    same = np.isclose(judged[1:], judged[:-1], rtol=1e-9, atol=0.0)
+    judged = judged[np.concatenate([[True], ~same])]
+    best = judged.max()
+    worse = int(judged[::-1].argmax())
+    if greedy:
+        return worse >= GREEDY_PATIENCE
+    gained = best > judged[0] * (1 - 5 * WORTHWHILE)
+    blind = not gained and judged[-1] > best * (1 + HOPELESS)
+    if worse >= (BLIND_PATIENCE if blind else PATH_PATIENCE):
+        return True
+    if not gained or len(judged) < 3:
         return False
-    return -best > (1 - WORTHWHILE) * -max(scores[:-2])
+    return bool(-best > (1 - WORTHWHILE) * -judged[:-2].max())
+
+
+def first_of_steps(strengths: Array) -> list[int]:
+    """Return the places of the models by which a path is judged, the first of each step.
+
+    Steps are counted from the first strength, so that they do not drift apart from those of
+    another grid. Strengths further apart than a step are all judged.
+    """
+    logarithms = np.log10(strengths)
+    distance = (logarithms[0] - logarithms) / STEP_DECADES
+    # Those of a geometric grid are whole numbers but for rounding.
+    steps = np.floor(distance + 1e-6)
+    return np.flatnonzero(np.diff(steps, prepend=-1.0) > 0).tolist()

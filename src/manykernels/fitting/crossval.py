@@ -226,7 +226,7 @@ def score_fold(
                 own.models.append(FoldModel(fold.test, values, function))
                 if result.interrupted:
                     return paths, True
-                if ended(own.scores, result, spec.greedy is not None):
+                if ended(own.scores, result, spec.greedy is not None, candidate.sizes):
                     break
     return paths, False
 
