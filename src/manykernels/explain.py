@@ -62,6 +62,11 @@ class Terms:
             return []
         return sorted({int(c) for columns in inputs for c in columns})
 
+    def factors(self, name: str) -> list[int]:
+        """Return the numbers of the base kernels of a term, each once, in order of first use."""
+        found = (j for i in self._known(name) for j in self.predictor.indices[i])
+        return list(dict.fromkeys(found))
+
     def degree(self, name: str) -> int:
         """Return the number of variables of a term, powers counted if they have one kernel each."""
         names = self.predictor.family.names

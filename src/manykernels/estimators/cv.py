@@ -89,6 +89,13 @@ class BaseCV(BaseMKL):
         self.random_state = random_state
         self.verbose = verbose
 
+    @property
+    def choice_(self) -> Any:
+        """SHIM."""
+        from .function_shim import Choice
+
+        return Choice(self)
+
     def _greedy(self) -> Greedy | None:
         """Return greedy selection if it was asked for."""
         if isinstance(self.solver, Greedy):

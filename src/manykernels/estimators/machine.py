@@ -181,6 +181,14 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         # One copy, column by column as features are held.
         return self._scaler.transform(np.array(X, order="F"), copy=False)
 
+    @property
+    def function_(self) -> Any:
+        """SHIM."""
+        from .function_shim import Function
+
+        check_is_fitted(self)
+        return Function(self)
+
     def _decision(self, X: Any) -> Array:
         """Return decision values of shape (n_new, c)."""
         check_is_fitted(self)
