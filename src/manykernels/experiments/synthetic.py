@@ -87,7 +87,7 @@ def compute(run: Run, data_dir: Path | None) -> list[Row]:
 
 def term_shares(model: Any) -> dict[Index, float]:
     """Return the share of each term but the constant in the variance of a fitted function."""
-    predictor = model._predictor
+    predictor = model.function_.predictor
     if isinstance(predictor, Expansion):
         predictor = predictor.monomials()
     pairs = zip(predictor.indices, predictor.shares.tolist(), strict=True)

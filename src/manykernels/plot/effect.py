@@ -97,7 +97,7 @@ class EffectDisplay:
         names = column_names(estimator)
         levels = check_levels(levels, names)
         columns = drawable_columns(estimator, term)
-        rows = estimator._validate(X, reset=False)
+        rows = estimator.function_.rows(X)
         data = dense(rows[:, columns])
         variables = []
         for place, column in enumerate(columns):

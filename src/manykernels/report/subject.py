@@ -63,8 +63,7 @@ class Subject:
     @cached_property
     def terms(self) -> Terms:
         """The terms of the learnt function."""
-        terms = self.estimator._terms()
-        assert isinstance(terms, Terms)
+        terms: Terms = self.estimator.function_.terms
         return terms
 
     @cached_property
