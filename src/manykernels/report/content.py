@@ -171,12 +171,12 @@ def prediction_note(subject: Subject) -> str:
     if not subject.classes:
         middle = float(np.median(np.abs(predicted - y.astype(float))))
         return (
-            f"Each point is one of the {plural(len(y), 'row')} given to the report. Were all "
-            "predictions right, all points would lie on the line. Half of the predictions are off "
-            f"by {number(middle)} or less."
+            f"Each point is one of {subject.where}. Were all predictions right, all points would "
+            "lie on the line. Half of the predictions are off by "
+            f"{number(middle)} or less."
         )
     right = int(np.sum(predicted == y))
-    text = f"{count(right)} of {plural(len(y), 'row')} given to the report are predicted right."
+    text = f"{count(right)} of {subject.where.removeprefix('the ')} are predicted right."
     wrong = [
         pair for pair in zip(y.tolist(), predicted.tolist(), strict=True) if pair[0] != pair[1]
     ]

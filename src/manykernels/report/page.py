@@ -88,7 +88,7 @@ def facts(subject: Subject, scores: Scores) -> Markup:
     estimator = subject.estimator
     certified = estimator.gap_kind_ != "none" and np.isfinite(estimator.gap_)
     found = [
-        (scores.metric, score(scores.ours) if scores.values else NOTHING),
+        (f"{scores.metric} on {scores.where}", score(scores.ours) if scores.values else NOTHING),
         ("terms that matter", count(content.mattering(subject)[0])),
         ("kernels considered", count(estimator.n_kernels_)),
         (

@@ -14,8 +14,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..arrays import Array
+from ..baselines.simple import SimpleModels
 from ..explain import Terms
-from ..words import number
+from ..words import count, number, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +51,8 @@ class Subject:
         What the caller knows of the fit.
     levels : mapping
         What the codes of a column mean, by the column's name.
+    simple : SimpleModels, optional
+        Simple models that were fitted to the same rows as the model.
     """
 
     estimator: Any
@@ -59,6 +62,16 @@ class Subject:
     target: str
     summary: Mapping[str, Any]
     levels: Mapping[str, Any]
+    simple: SimpleModels | None = None
+
+    @property
+    def where(self) -> str:
+        """The rows that the model is shown on, in words."""
+        kind, size = self.summary.get("evaluated_on"), len(self.y)
+        rows = self.summary.get("rows_test")  # 0 where all were trained on
+        if not kind or rows not in (None, 0, size):
+            return f"the {plural(size, 'row')} given to the report"
+        return str(kind) if rows is None else f"{count(size)} {kind}"
 
     @cached_property
     def terms(self) -> Terms:
@@ -157,7 +170,8 @@ def subject_of(
     known = {name: value for name, value in (levels or {}).items() if name in names}
     summary = {} if summary is None else summary
     target = summary.get("target") or getattr(y, "name", None)
-    return Subject(estimator, rows, targets, names, str(target or "the target"), summary, known)
+    target, simple = str(target or "the target"), getattr(model, "simple", None)
+    return Subject(estimator, rows, targets, names, target, summary, known, simple)
 
 
 def level(levels: Mapping[Any, Any] | Sequence[Any] | None, value: float) -> str:

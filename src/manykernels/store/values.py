@@ -29,6 +29,7 @@ CLASSES = {
     "manykernels.potentials": "PowerNorm Entropy",
     "manykernels.solvers": "WorkingSet FullPass MirrorDescent Greedy GradientSampler "
     "UniformSampler DecreasingStep HarmonicStep TheoremStep",
+    "manykernels.baselines.simple": "SimpleModels",
     "manykernels.tables": "TableModel Encoder Number Moment Category",
     "sklearn.preprocessing": "StandardScaler",
 }

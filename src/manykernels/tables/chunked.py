@@ -206,7 +206,10 @@ def fit_chunked(
         warnings.simplefilter("always")
         rows = fit_blocks(estimator, blocks, names, classes)
     seconds = perf_counter() - began
-    note = f"columns were judged, and the score is made, on {in_words(len(sample))} of all rows."
+    note = (
+        "columns were judged, the linear model was fitted and all models are scored on "
+        f"{in_words(len(sample))} of all rows."
+    )
     return finished(split, settings, estimator, caught, seconds, rows, [note]), split
 
 

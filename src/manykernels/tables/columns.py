@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -168,6 +169,10 @@ class Encoder:
                 if new:
                     found[column.name] = new
         return found
+
+    def codes(self, names: Iterable[str]) -> list[list[float]]:
+        """Return the codes of the levels of encoded columns, none for those of numbers."""
+        return [list(map(float, range(len(self.levels.get(name, ()))))) for name in names]
 
     def kernels(self, kind: str) -> list[tuple[str, str]]:
         """Return the ``kernels`` argument for the encoded table: categories, and a kind of ours."""

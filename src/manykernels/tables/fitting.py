@@ -10,21 +10,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegressionCV, RidgeCV
 from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from ..arrays import Array
+from ..baselines.simple import SimpleModels
 from ..estimators import MKLClassifierCV, MKLRegressorCV
-from ..estimators.base import BaseMKL
 from ..estimators.interrupted import InterruptedWarning
 from ..words import plural
 from .columns import Encoder, TableError, missing_column
 from .inference import learn_columns
-from .model import TableModel
+from .model import TableEstimator, TableModel
 from .written import as_numbers, as_words, date_formats, mixture, number_style, target_values
 
 LEAST_ROWS = 20
@@ -275,7 +271,7 @@ def fit_table(split: Split, settings: Settings, verbose: int = 0) -> TableModel:
     return finished(split, settings, estimator, caught, seconds, len(split.train), [])
 
 
-def new_estimator(split: Split, settings: Settings, verbose: int) -> BaseMKL:
+def new_estimator(split: Split, settings: Settings, verbose: int) -> TableEstimator:
     """Return the estimator for a table, not fitted."""
     kind = MKLRegressorCV if split.task == "regression" else MKLClassifierCV
     return kind(
@@ -289,7 +285,7 @@ def new_estimator(split: Split, settings: Settings, verbose: int) -> BaseMKL:
 def finished(
     split: Split,
     settings: Settings,
-    estimator: BaseMKL,
+    estimator: TableEstimator,
     caught: Sequence[warnings.WarningMessage],
     seconds: float,
     rows: int,
@@ -300,69 +296,38 @@ def finished(
     for warning in caught:
         if issubclass(warning.category, InterruptedWarning | ConvergenceWarning):
             notes.append(str(warning.message))
-    scores = _scores(estimator, split)
-    if scores and scores["this model"] <= max(list(scores.values())[1:]) + USEFUL:
-        other = max(list(scores)[1:], key=scores.__getitem__)
-        notes.append(
-            f"this model predicts no better than the baseline ({other}): do not read much into its "
-            "terms."
-        )
+    classes = split.task == "classification"
+    train = split.encoder.encode(split.train)
+    codes = split.encoder.codes(train.columns)
+    simple = SimpleModels.fit(train.to_numpy(), split.y_train, codes, classes)
+    scores: dict[str, float] = {}
+    if len(split.test):
+        test = split.encoder.encode(split.test)
+        others = simple.scores(test.to_numpy(), split.y_test)
+        scores = {"this model": float(estimator.score(test, split.y_test)), **others}
+        best = max(others, key=others.__getitem__)
+        if scores["this model"] <= others[best] + USEFUL:
+            notes.append(
+                f"this model predicts no better than the baseline ({best}): do not read much into "
+                "its terms."
+            )
     summary = {
         "target": settings.target,
         "task": split.task,
         "rows_train": rows,
         "rows_test": len(split.test),
         "columns": split.encoder.names,
-        "metric": "R^2" if split.task == "regression" else "accuracy",
-        "evaluated_on": "held-out rows",
+        "metric": "accuracy" if classes else "R^2",
+        "evaluated_on": "held-out rows" if scores else "training rows",
         "scores": scores,
         "seconds": round(seconds, 2),
         "seed": settings.seed,
         "interrupted": any(issubclass(w.category, InterruptedWarning) for w in caught),
         "notes": notes,
     }
-    return TableModel(split.encoder, estimator, summary)
+    return TableModel(split.encoder, estimator, summary, simple)
 
 
 def _kernels(encoder: Encoder, kind: str) -> Any:
     plain = kind == "linear" and not encoder.levels
     return "linear" if plain else encoder.kernels(kind)
-
-
-def _scores(estimator: BaseMKL, split: Split) -> dict[str, float]:
-    """Return scores on the held-out rows: ours, a linear model's, a constant's."""
-    if not len(split.test):
-        return {}
-    train, test = (_indicators(split.encoder, rows) for rows in (split.train, split.test))
-    if split.task == "regression":
-        linear: Any = RidgeCV(np.logspace(-3, 5, 17))
-        constant: Any = DummyRegressor()
-        name = "mean"
-    else:
-        linear = LogisticRegressionCV(
-            Cs=np.logspace(-3, 2, 6), cv=3, l1_ratios=(0,), use_legacy_attributes=False
-        )
-        constant, name = DummyClassifier(), "most frequent class"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about iterations, and parameters renamed between versions
-        linear = make_pipeline(StandardScaler(), linear).fit(train, split.y_train)
-    constant.fit(train, split.y_train)
-    return {
-        "this model": float(estimator.score(split.encoder.encode(split.test), split.y_test)),
-        "linear model": float(linear.score(test, split.y_test)),
-        name: float(constant.score(test, split.y_test)),
-    }
-
-
-def _indicators(encoder: Encoder, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return an encoded table with an indicator for each level of each category."""
-    encoded = encoder.encode(frame)
-    parts = {}
-    for name in encoded:
-        values = encoded[name]
-        if name in encoder.levels:
-            for code, level in enumerate(encoder.levels[name]):
-                parts[f"{name} = {level}"] = (values == code).astype(float)
-        else:
-            parts[str(name)] = values
-    return pd.DataFrame(parts, index=frame.index)
