@@ -68,7 +68,7 @@ def fit(
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     max_rows: Annotated[
-        int, typer.Option(min=20, help="Train on at most so many rows, drawn at random.")
+        int, typer.Option(min=20, help="Most rows to train on; of more these are drawn at random.")
     ] = 100_000,
     chunked: Annotated[
         bool,

@@ -13,14 +13,24 @@ from ..arrays import Array
 from ..explain import OTHERS
 from .evaluation import dense
 from .shares import check_family, check_top, column_names
-from .style import BLUE, GREY, LONGEST_NAME, RED, Display, quantity, shorten, shorten_term, written
+from .style import (
+    BLUE,
+    GREY,
+    LONGEST_NAME,
+    RED,
+    FigureDisplay,
+    quantity,
+    shorten,
+    shorten_term,
+    written,
+)
 from .variables import Levels, check_levels, name_of_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class ContributionsDisplay(Display):
+class ContributionsDisplay(FigureDisplay):
     """What each term adds to one prediction, as a waterfall from the intercept down to it.
 
     Parameters

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Array
 from .shares import check_family
-from .style import BLUE, GREY, ORANGE, Display
+from .style import BLUE, GREY, ORANGE, FigureDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ MARKED_ITERATIONS = 40
 """Most iterations for which each has a marker on the lines. Set by judgement, not measured."""
 
 
-class ConvergenceDisplay(Display):
+class ConvergenceDisplay(FigureDisplay):
     """Objective and relative duality gap of a fit against time.
 
     Parameters

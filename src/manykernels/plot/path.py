@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..estimators import MKLClassifierCV, MKLRegressorCV
 from ..estimators.choosing import carried
-from .style import GREY, PALETTE, RED, Display
+from .style import GREY, PALETTE, RED, FigureDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class PathDisplay(Display):
+class PathDisplay(FigureDisplay):
     """Scores of cross-validation along the path from simple to rich models.
 
     A line is the mean over folds of the score, minus the mean loss on the rows left out; the band

@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from .style import BLUE, GREY, ORANGE, SEQUENTIAL, Display, name_ticks, shorten
+from .style import BLUE, GREY, ORANGE, SEQUENTIAL, FigureDisplay, name_ticks, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ WRITTEN_CLASSES = 12
 measured."""
 
 
-class PredictionsDisplay(Display):
+class PredictionsDisplay(FigureDisplay):
     """Predictions against the truth.
 
     Real targets: predicted against observed values. Two classes: histograms of the predicted

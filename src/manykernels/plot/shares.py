@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.base import FamilyMachine
-from .style import Display
+from .style import FigureDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,7 +86,7 @@ def largest(terms: Sequence[TermShare], top: int) -> list[TermShare]:
     return sorted(chosen, key=lambda term: -term.share)
 
 
-class SharesDisplay(Display):
+class SharesDisplay(FigureDisplay):
     """Base of displays of the shares of variance of terms."""
 
     @classmethod

@@ -60,7 +60,7 @@ def shorten_term(term: str) -> str:
     return " * ".join(shorten(part, max(10, (LONGEST_NAME + 12) // len(parts))) for part in parts)
 
 
-class Display:
+class FigureDisplay:
     """A figure; its attributes hold the numbers that are drawn.
 
     Attributes
@@ -138,7 +138,7 @@ def legend_beside(ax: Axes, title: str | None = None) -> None:
 
 
 def written(values: Array, most: float, digits: int, sign: str = "") -> list[str]:
-    """Return values as texts, all with as many decimals as leave the largest so many digits.
+    """Return values as texts, all with as many decimals as the largest needs to have ``digits``.
 
     The sign is that of a format: ``"+"`` to show it also above zero.
     """

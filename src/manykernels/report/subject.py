@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PLOTTED = 30
-"""Most terms with a plot."""
+"""Most terms with a plot. Set by judgement, not measured."""
 
 VARIABLES = 3
-"""Most variables of a term with a plot."""
+"""Most variables of a term with a plot: two axes and a panel for each value of a third."""
 
-ROWS = 2_000
-"""Rows that effects are shown on; of more, so many are drawn."""
+SHOWN_ROWS = 2_000
+"""Most rows that effects are computed on; of more these are drawn at random. Set by judgement, not
+measured."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,9 @@ class Subject:
     def rows(self) -> Any:
         """The rows that effects are shown on."""
         size = self.X.shape[0]
-        if size <= ROWS:
+        if size <= SHOWN_ROWS:
             return self.X
-        drawn = np.sort(np.random.default_rng(0).choice(size, ROWS, replace=False))
+        drawn = np.sort(np.random.default_rng(0).choice(size, SHOWN_ROWS, replace=False))
         return _safe_indexing(self.X, drawn)
 
     @cached_property

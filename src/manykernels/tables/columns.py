@@ -14,6 +14,7 @@ from ..words import plural
 from .written import as_moments, as_numbers, as_words, decimal_years
 
 OTHER, MISSING = "(other)", "(missing)"
+"""Names of the level of rare categories, and of that of missing values."""
 
 
 class TableError(ValueError):
@@ -112,7 +113,7 @@ Column = Number | Moment | Category
 
 
 @dataclass(frozen=True)
-class Encoder:
+class TableEncoder:
     """Turns tables into tables of numbers, always the same way.
 
     Attributes

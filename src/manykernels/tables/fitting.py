@@ -18,19 +18,20 @@ from ..baselines.simple import SimpleModels
 from ..estimators import MKLClassifierCV, MKLRegressorCV
 from ..estimators.interrupted import InterruptedWarning
 from ..words import plural
-from .columns import Encoder, TableError, missing_column
+from .columns import TableEncoder, TableError, missing_column
 from .inference import learn_columns
 from .model import TableEstimator, TableModel
 from .written import as_numbers, as_words, date_formats, mixture, number_style, target_values
 
-LEAST_ROWS = 20
-"""Rows with a target that a table must have."""
+LEAST_TABLE_ROWS = 20
+"""Fewest rows with a target that a table must have. Set by judgement, not measured."""
 
 USEFUL = 0.001
-"""What a score must have over that of a baseline."""
+"""Least difference between the score of a model and that of a baseline for the model to be called
+better. Set by judgement, not measured."""
 
-CLASSES = 50
-"""Most classes of a target."""
+MOST_CLASSES = 50
+"""Most classes of a target. Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Split:
         Rows to train on and rows to score on, without the target.
     y_train, y_test : ndarray
         Their targets.
-    encoder : Encoder
+    encoder : TableEncoder
         Learnt from the training rows.
     notes : list of str
         What people should know.
@@ -95,7 +96,7 @@ class Split:
     test: pd.DataFrame
     y_train: Array
     y_test: Array
-    encoder: Encoder
+    encoder: TableEncoder
     notes: list[str]
 
 
@@ -137,10 +138,10 @@ def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = No
         notes.append(f"{plural(int((~known).sum()), 'row')} without a target left out.")
         frame = frame[known]
         held = None if held is None else held[known.to_numpy()]
-    if len(frame) < LEAST_ROWS:
+    if len(frame) < LEAST_TABLE_ROWS:
         raise TableError(
-            f"the table has {plural(len(frame), 'row')} with a target; at least {LEAST_ROWS} are "
-            "needed. Collect more of them."
+            f"the table has {plural(len(frame), 'row')} with a target; at least {LEAST_TABLE_ROWS} "
+            "are needed. Collect more of them."
         )
     task, y = _target(frame[settings.target], settings, notes)
     X = frame.drop(columns=settings.target)
@@ -175,11 +176,11 @@ def _target(column: pd.Series, settings: Settings, notes: list[str]) -> tuple[st
             f"target {name!r} must hold numbers for a regression; got {column.iloc[0]!r}. Correct "
             "the file, or use --task classification."
         )
-    if task == "classification" and distinct > CLASSES:
+    if task == "classification" and distinct > MOST_CLASSES:
         what = "numbers" if numeric else "texts"
         raise TableError(
             f"target {name!r} has {distinct} different {what}, too many for classes (at most "
-            f"{CLASSES}). {'Use --task regression.' if numeric else 'Is it the right column?'}"
+            f"{MOST_CLASSES}). {'Use --task regression.' if numeric else 'Is it the right column?'}"
         )
     if task == "regression" and np.isinf(column.to_numpy(dtype=float)).any():
         raise TableError(f"target {name!r} has infinite values. Correct the file.")
@@ -197,7 +198,7 @@ def _as_written(column: pd.Series, task: str, name: str) -> pd.Series:
     if float(numbers.notna().mean()) >= 0.5:
         raise TableError(f"target {name!r} {mixture(words, numbers)}.")
     if pd.api.types.is_datetime64_any_dtype(column) or (
-        column.nunique() > CLASSES and date_formats(column)
+        column.nunique() > MOST_CLASSES and date_formats(column)
     ):
         raise TableError(
             f"target {name!r} holds dates, which cannot be predicted. Turn them into numbers, such "
@@ -328,6 +329,6 @@ def finished(
     return TableModel(split.encoder, estimator, summary, simple)
 
 
-def _kernels(encoder: Encoder, kind: str) -> Any:
+def _kernels(encoder: TableEncoder, kind: str) -> Any:
     plain = kind == "linear" and not encoder.levels
     return "linear" if plain else encoder.kernels(kind)

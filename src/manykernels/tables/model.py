@@ -14,7 +14,7 @@ from ..baselines.simple import SimpleModels
 from ..estimators import MKLClassifierCV, MKLRegressorCV
 from ..store import save
 from ..words import plural
-from .columns import Encoder
+from .columns import TableEncoder
 from .written import target_values
 
 TableEstimator = MKLRegressorCV | MKLClassifierCV
@@ -26,7 +26,7 @@ class TableModel:
 
     Attributes
     ----------
-    encoder : Encoder
+    encoder : TableEncoder
         From tables to tables of numbers.
     estimator : MKLRegressorCV or MKLClassifierCV
         Fitted to encoded tables.
@@ -37,7 +37,7 @@ class TableModel:
         from before there were any.
     """
 
-    encoder: Encoder
+    encoder: TableEncoder
     estimator: TableEstimator
     summary: dict[str, Any]
     simple: SimpleModels | None = None
