@@ -98,11 +98,6 @@ class ContributionsDisplay(FigureDisplay):
             For columns that hold the codes 0, 1, .. of categories: their names.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        ContributionsDisplay
-            The display.
         """
         estimator = check_family(estimator)
         columns = column_names(estimator)

@@ -57,11 +57,6 @@ class ConvergenceDisplay(FigureDisplay):
             Of this library, with ``history_``.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        ConvergenceDisplay
-            The display.
         """
         history = check_family(estimator).history_
         display = cls(history["seconds"], history["objective"], history["gap"], estimator.tol)

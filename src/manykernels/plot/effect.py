@@ -85,11 +85,6 @@ class EffectDisplay:
         ax : matplotlib.axes.Axes or sequence of them, optional
             Axes to draw on, for three variables one for each slice; by default those of a new
             figure.
-
-        Returns
-        -------
-        EffectDisplay
-            The display.
         """
         estimator = check_family(estimator)
         if not isinstance(grid, Integral) or grid < 2:
@@ -117,11 +112,6 @@ class EffectDisplay:
         ax : matplotlib.axes.Axes or sequence of them, optional
             Axes to draw on, for three variables one for each slice; by default those of a new
             figure.
-
-        Returns
-        -------
-        self
-            The display.
         """
         third = self.variables[2] if len(self.variables) > 2 else None
         count = 1 if third is None else len(third.points)

@@ -68,11 +68,6 @@ class PathDisplay(FigureDisplay):
             Fitted estimator.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        PathDisplay
-            The display.
         """
         if not isinstance(estimator_cv, MKLRegressorCV | MKLClassifierCV):
             raise TypeError(

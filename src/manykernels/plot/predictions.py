@@ -86,11 +86,6 @@ class PredictionsDisplay(FigureDisplay):
             Their targets.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        PredictionsDisplay
-            The display.
         """
         check_is_fitted(estimator)
         classes = estimator.classes_ if is_classifier(estimator) else None

@@ -101,11 +101,6 @@ class SharesDisplay(FigureDisplay):
             How many terms: those of largest absolute share.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        display
-            The display, drawn.
         """
         everything = term_shares(check_family(estimator))
         return cls._of(everything, largest(everything, top), column_names(estimator)).plot(ax)

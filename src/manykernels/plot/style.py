@@ -78,11 +78,6 @@ class FigureDisplay:
         ----------
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        self
-            The display.
         """
         self.ax_ = new_axes(1, *self._size())[0] if ax is None else ax
         self.figure_ = self.ax_.figure
@@ -98,18 +93,25 @@ class FigureDisplay:
         raise NotImplementedError
 
 
-def new_axes(count: int, width: float, height: float) -> list[Axes]:
-    """Return axes side by side in a new figure."""
+def need_matplotlib() -> None:
+    """Say what to install where there is no matplotlib."""
     try:
-        from matplotlib import pyplot
+        import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] != "matplotlib":
             raise
         raise ModuleNotFoundError(
-            "Plots need matplotlib, which is not installed. "
+            "Figures need matplotlib, which is not installed. "
             "Install it with: pip install 'manykernels[plot]'",
             name=error.name,
         ) from None
+
+
+def new_axes(count: int, width: float, height: float) -> list[Axes]:
+    """Return axes side by side in a new figure."""
+    need_matplotlib()
+    from matplotlib import pyplot
+
     figure, axes = pyplot.subplots(1, count, figsize=(width, height), squeeze=False)
     # Room at the edges, in inches: names beside a square matrix come out up to 0.03 too far.
     figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)

@@ -58,7 +58,7 @@ class TermsDisplay(SharesDisplay):
     def from_estimator(cls, estimator: Any, *, top: int = 15, ax: Axes | None = None) -> Self:
         """Draw the most important terms of a fitted estimator, by default 15 of them.
 
-        Parameters and result are those of :meth:`NetworkDisplay.from_estimator`.
+        Parameters are those of :meth:`NetworkDisplay.from_estimator`.
         """
         return super().from_estimator(estimator, top=top, ax=ax)
 
