@@ -25,7 +25,7 @@ from manykernels.certificate import from_norm
 from manykernels.datasets import load_paper
 from manykernels.datasets.facts import PAPER
 from manykernels.dual import GramSystem, solve
-from manykernels.experiments.convergence import RIDGE, family_of
+from manykernels.experiments.convergence import SUM_RIDGE, family_of
 from manykernels.experiments.tuning import split
 from manykernels.families import ProductFamily
 from manykernels.families.pricing import pricer
@@ -47,7 +47,7 @@ def setting(name, p):
     X, y = parts.X[parts.train], parts.y[parts.train]
     X = X[:, X.std(axis=0) > 0]
     n = len(y)
-    problem = Problem(y[:, None], np.full(n, 1 / n), Squared(), RIDGE / n, p)
+    problem = Problem(y[:, None], np.full(n, 1 / n), Squared(), SUM_RIDGE / n, p)
     family = family_of(X, "rank-one")
     return problem, family if p > 1 else ProductFamily(family.bases, 3)
 

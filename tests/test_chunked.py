@@ -130,7 +130,7 @@ def test_what_is_no_size(text):
 def test_large_files_are_sampled_all_over(rng, tmp_path, monkeypatch):
     path = tmp_path / "big.parquet"
     frame = write(path, rng, rows=4000, group=100)
-    monkeypatch.setattr(module, "SAMPLE", 500)
+    monkeypatch.setattr(module, "SAMPLE_ROWS", 500)
     groups, _ = module.open_groups(path, Settings("y"), 2**31)
     sample, held = groups.sample()
     assert 300 <= len(sample) <= 700
@@ -142,7 +142,7 @@ def test_large_files_are_sampled_all_over(rng, tmp_path, monkeypatch):
 
 def test_sorted_files_with_large_groups_are_seen_whole(rng, tmp_path, monkeypatch):
     path = tmp_path / "sorted.parquet"
-    monkeypatch.setattr(module, "SAMPLE", 300)
+    monkeypatch.setattr(module, "SAMPLE_ROWS", 300)
     frame = write(path, rng, rows=1200, group=400)
     frame["late"] = np.where(np.arange(1200) < 400, 0.0, rng.normal(size=1200))
     frame["y"] = np.repeat(["no", "maybe", "yes"], 400)
@@ -154,8 +154,8 @@ def test_sorted_files_with_large_groups_are_seen_whole(rng, tmp_path, monkeypatc
 
 def test_what_lies_outside_the_sample(rng, tmp_path, monkeypatch):
     path = tmp_path / "big.parquet"
-    monkeypatch.setattr(module, "SAMPLE", 100)
-    monkeypatch.setattr(module, "FEWEST", 1)
+    monkeypatch.setattr(module, "SAMPLE_ROWS", 100)
+    monkeypatch.setattr(module, "LEAST_GROUPS", 1)
     frame = write(path, rng, rows=1200, group=300)
     frame.loc[1000, "a"] = np.nan
     frame.to_parquet(path, row_group_size=300)

@@ -60,17 +60,17 @@ def test_quick_convergence_approaches_the_optimum_from_above(tmp_path):
     page = quick("convergence", tmp_path)
     frame = pd.read_csv(page.with_suffix(".csv"))
     paths = convergence.suboptimality(frame)
-    assert set(paths["method"]) == set(convergence.METHODS)
+    assert set(paths["method"]) == set(convergence.RACED_METHODS)
     assert set(paths["panel"]) == set(convergence.PANELS)
     assert (paths["suboptimality"] > -1e-5).all()
-    listed = paths[paths["method"] == convergence.LISTED]
+    listed = paths[paths["method"] == convergence.LP_NORM]
     for _, part in listed.groupby("panel"):
         assert (part["objective"].diff().dropna() <= 1e-9 * part["objective"].iloc[0]).all()
     assert frame.loc[frame["method"] == "optimum", "gap"].max() < 1e-7
     assert "lp-norm MKL" in page.read_text()
 
 
-@pytest.mark.parametrize("method", convergence.METHODS)
+@pytest.mark.parametrize("method", convergence.RACED_METHODS)
 def test_columns_and_matrices_are_two_forms_of_the_same_kernels(method, rng):
     X = rng.normal(size=(30, 4))
     y = X[:, :1] * X[:, 1:2]
@@ -164,7 +164,7 @@ class Known:
 
 @pytest.mark.parametrize(("best", "narrow", "wide"), [(0, 1, 1), (5, 100, 1e5), (-6, 0.01, 1e-6)])
 def test_grid_grows_while_the_best_is_at_its_edge(best, narrow, wide):
-    parts = tuning.Parts(np.zeros((3, 1)), np.zeros(3), slice(0, 1), slice(1, 2), slice(2, 3))
+    parts = tuning.SplitRows(np.zeros((3, 1)), np.zeros(3), slice(0, 1), slice(1, 2), slice(2, 3))
     tuner = tuning.Tuner(Method(lambda alpha, columns: Known(alpha, best)), parts)
     grid = (-2, -1, 0, 1, 2)
     assert tuner.best(grid).ridge == pytest.approx(narrow)
@@ -177,8 +177,8 @@ def test_lasso_is_tuned_over_its_own_path(rng):
     parts = tuning.split(X, y, (40, 30, 20), 0)
     chosen = tuning.best_lasso(lasso(2), parts)
     errors = {}
-    for k in range(tuning.STEPS * tuning.DECADES):
-        alpha = largest_strength(parts) * 10.0 ** (-k / tuning.STEPS)
+    for k in range(tuning.STEPS_A_DECADE * tuning.DECADES):
+        alpha = largest_strength(parts) * 10.0 ** (-k / tuning.STEPS_A_DECADE)
         model = MonomialLasso(degree=2, alpha=alpha, standardize=False, tol=1e-4, max_iter=5000)
         errors[alpha] = parts.mse(model.fit(parts.X[:40], parts.y[:40]), parts.validation)
     assert chosen.validation <= min(errors.values()) * 1.02

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from manykernels import MKLRegressorCV
-from manykernels.estimators.choosing import STEP_DECADES, first_of_steps, path_ended
-from manykernels.estimators.path import SPAN
+from manykernels.fitting.choose import STEP_DECADES, first_of_steps, path_ended
+from manykernels.fitting.path import SPAN
 
 DECADES = -np.log10(SPAN)
 

@@ -385,8 +385,8 @@ def test_models_with_little_to_show(tmp_path):
 
 @pytest.mark.usefixtures("no_figures")
 def test_long_tables_are_cut(monkeypatch, tmp_path, fitted):
-    monkeypatch.setattr("manykernels.report.page.LISTED", 2)
-    monkeypatch.setattr("manykernels.report.content.LISTED", 2)
+    monkeypatch.setattr("manykernels.report.page.LISTED_TERMS", 2)
+    monkeypatch.setattr("manykernels.report.content.LISTED_TERMS", 2)
     monkeypatch.setattr("manykernels.report.subject.PLOTTED", 1)
     page = page_of(*fitted, tmp_path / "a.html")
     assert len([a for a, _ in page.all("tr") if "data-term" in a]) == 2

@@ -98,7 +98,7 @@ def test_a_changed_setting_is_another_run(tmp_path):
     assert len(files(tmp_path)) == 10
 
 
-@pytest.mark.parametrize(("name", "value"), [("FORMAT", 1000), ("__version__", "1000.0")])
+@pytest.mark.parametrize(("name", "value"), [("CACHE_FORMAT", 1000), ("__version__", "1000.0")])
 def test_another_version_is_another_run(tmp_path, monkeypatch, name, value):
     complete(make_runs(2), Counting(), tmp_path, progress=False)
     monkeypatch.setattr(runner, name, value)

@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,8 @@ from typer.testing import CliRunner
 import manykernels
 from manykernels.cli.app import app
 from manykernels.cli.demo import flats
+from manykernels.tables import Settings, split_table
+from manykernels.words import SPACE, score
 
 COMMAND = [sys.executable, "-c", "from manykernels.cli import main; main()"]
 
@@ -318,3 +322,79 @@ def test_unknown_categories_are_noted(folder, tmp_path):
     done = invoke("predict", folder / "flats.mk", tmp_path / "t.csv")
     assert done.exit_code == 0
     assert "'district' has values that the model does not know, such as 'the moon'" in done.stderr
+
+
+def coded(rows=200):
+    """Return a table whose target jumps up and down from level to level of a category."""
+    rng = np.random.default_rng(3)
+    level = rng.integers(0, 8, size=rows)
+    y = np.array([0.0, 9, 1, 8, 2, 10, -3, 7])[level] + rng.normal(0, 0.3, size=rows)
+    x = rng.normal(size=rows)
+    return pd.DataFrame({"kind": np.array(list("abcdefgh"))[level], "x": x, "y": y + x})
+
+
+def headline_and_scores(path):
+    text = path.read_text(encoding="utf-8").replace(SPACE, " ")
+    rows = re.findall(r"<th scope=\"row\">([^<]+)</th><td class=\"number\">([^<]+)<", text)
+    return re.search(r"<h1[^>]*>([^<]+)</h1>", text)[1].strip(), dict(rows)
+
+
+@pytest.mark.parametrize("target", ["y", "high"])
+def test_one_linear_model_in_fit_and_report(tmp_path, target):
+    pytest.importorskip("matplotlib")
+    table = coded()
+    table["high"] = np.where(table["y"] > 6, "yes", "no")
+    table = table.drop(columns={"y": "high", "high": "y"}[target])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    model, page = tmp_path / "m.mk", tmp_path / "fit.html"
+    done = invoke(
+        *("fit", tmp_path / "t.csv", "--target", target, "--degree", "1", "--quiet", "--json"),
+        *("--model", model, "--report", page),
+    )
+    fitted = json.loads(done.stdout)["scores"]
+    assert fitted["linear model"] > 0.95
+    title, scores = headline_and_scores(page)
+    assert title.endswith("on 40 held-out rows")
+    shown = {name: score(value) for name, value in fitted.items()}
+    assert scores == shown
+    held = split_table(table, Settings(target))
+    held.test.assign(**{target: held.y_test}).to_csv(tmp_path / "held.csv", index=False)
+    done = invoke("report", model, tmp_path / "held.csv", "-o", tmp_path / "report.html")
+    assert done.exit_code == 0, done.output
+    title, scores = headline_and_scores(tmp_path / "report.html")
+    assert title.endswith("on the 40 rows of held.csv")
+    assert scores == shown
+
+
+def test_training_rows_are_called_so(tmp_path):
+    pytest.importorskip("matplotlib")
+    coded(60).to_csv(tmp_path / "t.csv", index=False)
+    page = tmp_path / "a.html"
+    done = invoke(
+        *("fit", tmp_path / "t.csv", "--target", "y", "--degree", "1", "--quiet", "--json"),
+        *("--test", "0", "--report", page),
+    )
+    assert json.loads(done.stdout)["evaluated_on"] == "training rows"
+    title, scores = headline_and_scores(page)
+    assert title.endswith("on 60 training rows")
+    text = page.read_text(encoding="utf-8")
+    assert "held-out" not in text
+    assert "The models were fitted to these rows" in text
+    assert float(scores["linear model"].removeprefix(f">{SPACE}")) > 0.95
+    assert scores["mean"] == "0.00"
+
+
+def test_a_model_file_without_simple_models_loads(tmp_path):
+    """It was written by version 0.1.0, from coded(80): regression of y, degree 1."""
+    pytest.importorskip("matplotlib")
+    old = Path(__file__).parent / "data" / "coded-0.1.0.mk"
+    model = manykernels.load(old)
+    assert model.simple is None
+    expected = [-3.431, -0.236]  # as that version predicted
+    assert model.predict(coded(2))["y"].round(3).tolist() == expected
+    coded(60).to_csv(tmp_path / "t.csv", index=False)
+    done = invoke("report", old, tmp_path / "t.csv", "-o", tmp_path / "a.html")
+    assert done.exit_code == 0, done.output
+    title, scores = headline_and_scores(tmp_path / "a.html")
+    assert title.endswith("on the 60 rows of t.csv")
+    assert float(scores["linear model"]) > 0.9

@@ -7,19 +7,17 @@ from typing import Any
 
 from .solvers import Greedy
 
-SPACE = "\u00a0"
-"""Between a number and its unit, where no line may end."""
+SPACE, MINUS, TIMES = "\u00a0", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
+"""Characters of numbers; the first stands before a unit, where no line may end."""
 
-MINUS = "\N{MINUS SIGN}"
-TIMES = "\N{MULTIPLICATION SIGN}"
-NOTHING = "\N{EN DASH}"
-"""In the place of a number that there is not."""
+NO_NUMBER = "\N{EN DASH}"
+"""Text in the place of a number that there is not."""
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float, digits: int = 3) -> str:
-    r"""Return a number with so many significant digits, thousands apart.
+    r"""Return a number with some significant digits, thousands apart.
 
     Examples
     --------

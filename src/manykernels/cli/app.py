@@ -41,19 +41,20 @@ app.command()(table_commands.report)
 
 
 @app.command()
+@problems()
 def demo(
     out: Annotated[
         Path | None, typer.Option(help="Folder to write table, model and report to.")
     ] = None,
 ) -> None:
     """Fit a table whose truth is known: 400 flats, their rents and what these depend on."""
-    with problems():
-        from .demo import run
+    from .demo import run
 
-        run(out)
+    run(out)
 
 
 @app.command()
+@problems()
 def bench(
     columns: Annotated[int, typer.Option(min=5, max=150, help="Number of columns.")] = 60,
     seed: Annotated[int, typer.Option(help="Of the random polynomial.")] = 0,
@@ -63,10 +64,9 @@ def bench(
     Compares greedy selection, which never lists the products, with orthogonal matching pursuit
     over all of them written out.
     """
-    with problems():
-        from .bench import run
+    from .bench import run
 
-        run(columns, seed)
+    run(columns, seed)
 
 
 class Experiment(StrEnum):
@@ -78,6 +78,7 @@ class Experiment(StrEnum):
 
 
 @app.command()
+@problems()
 def reproduce(
     experiment: Annotated[
         Experiment,
@@ -115,6 +116,5 @@ def reproduce(
     """
     from ..experiments.reproduce import reproduce as work
 
-    with problems():
-        page = work(experiment.value, out, runs, seconds, quick, data_dir)
-        typer.echo(f"Wrote {page} with its table and figure.")
+    page = work(experiment.value, out, runs, seconds, quick, data_dir)
+    typer.echo(f"Wrote {page} with its table and figure.")

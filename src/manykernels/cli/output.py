@@ -57,7 +57,7 @@ class Console:
 def show_split(
     console: Console, path: Path, rows: int, columns: int, split: Split, settings: Settings
 ) -> None:
-    """Say what was found in a table of so many rows and columns before the work begins."""
+    """Say what was found in a table of given size, before the work begins."""
     from ..tables import Category, Moment, Number
 
     kinds = [type(column) for column in split.encoder.columns]

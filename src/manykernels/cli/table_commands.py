@@ -29,6 +29,7 @@ Separator = Annotated[
 ]
 
 
+@problems()
 def fit(
     data: Annotated[
         Path, typer.Argument(metavar="DATA", help=".csv, .tsv, .parquet or .feather, also .gz.")
@@ -68,7 +69,7 @@ def fit(
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     max_rows: Annotated[
-        int, typer.Option(min=20, help="Train on at most so many rows, drawn at random.")
+        int, typer.Option(min=20, help="Most rows to train on; of more these are drawn at random.")
     ] = 100_000,
     chunked: Annotated[
         bool,
@@ -91,55 +92,55 @@ def fit(
     A fifth of the rows is held out: the score is theirs, next to that of a linear model and of
     no model. Ctrl-C keeps the best model so far.
     """
-    with problems():
-        from ..tables import Settings, fit_chunked, fit_table, memory_size, read, split_table
+    from ..tables import Settings, fit_chunked, fit_table, memory_size, read, split_table
 
-        console = Console(as_json)
-        settings = Settings(
-            target=target,
-            task=_one_of("--task", task, "auto", "regression", "classification"),
-            degree=_degrees(degree),
-            kernels=_one_of(
-                "--kernels",
-                kernels,
-                *("auto", "spline", "polynomial", "nystroem", "linear", "categorical"),
-            ),
-            test=_share(test),
-            seed=seed,
-            drop=drop or (),
-            categories=category or (),
-            keep=keep or (),
-            missing=_one_of("--missing", missing, "impute", "refuse"),
-            max_rows=None if chunked else max_rows,
-        )
-        _writable(model, data)
-        _writable(report, data, model)
-        if report is not None:
-            from .. import report as reports  # before the work: it may lack matplotlib
-        if chunked:
+    console = Console(as_json)
+    settings = Settings(
+        target=target,
+        task=_one_of("--task", task, "auto", "regression", "classification"),
+        degree=_degrees(degree),
+        kernels=_one_of(
+            "--kernels",
+            kernels,
+            *("auto", "spline", "polynomial", "nystroem", "linear", "categorical"),
+        ),
+        test=_share(test),
+        seed=seed,
+        drop=drop or (),
+        categories=category or (),
+        keep=keep or (),
+        missing=_one_of("--missing", missing, "impute", "refuse"),
+        max_rows=None if chunked else max_rows,
+    )
+    _writable(model, data)
+    _writable(report, data, model)
+    if report is not None:
+        from .. import report as reports  # before the work: it may lack matplotlib
+    if chunked:
 
-            def say(rows: int, sample: Any, split: Any) -> None:
-                show_split(console, data, rows, sample.shape[1], split, settings)
+        def say(rows: int, sample: Any, split: Any) -> None:
+            show_split(console, data, rows, sample.shape[1], split, settings)
 
-            budget = memory_size(memory)
-            fitted, split = fit_chunked(data, settings, budget, 0 if quiet else 1, say)
-        else:
-            frame = read(data, na or (), encoding, separator)
-            split = split_table(frame, settings)
-            show_split(console, data, *frame.shape, split, settings)
-            fitted = fit_table(split, settings, 0 if quiet else 1)
-        command = shlex.join(["manykernels", *sys.argv[1:]])
-        fitted = replace(fitted, summary={**fitted.summary, "file": data.name, "command": command})
-        written = {}
-        if model is not None:
-            written["model"] = str(fitted.save(model))
-        if report is not None:
-            rows = split.test if len(split.test) else split.train
-            truth = split.y_test if len(split.test) else split.y_train
-            written["report"] = str(reports.write(fitted, rows, truth, report))
-        show_fit(console, fitted, top, written, split.notes)
+        budget = memory_size(memory)
+        fitted, split = fit_chunked(data, settings, budget, 0 if quiet else 1, say)
+    else:
+        frame = read(data, na or (), encoding, separator)
+        split = split_table(frame, settings)
+        show_split(console, data, *frame.shape, split, settings)
+        fitted = fit_table(split, settings, 0 if quiet else 1)
+    command = shlex.join(["manykernels", *sys.argv[1:]])
+    fitted = replace(fitted, summary={**fitted.summary, "file": data.name, "command": command})
+    written = {}
+    if model is not None:
+        written["model"] = str(fitted.save(model))
+    if report is not None:
+        rows = split.test if len(split.test) else split.train
+        truth = split.y_test if len(split.test) else split.y_train
+        written["report"] = str(reports.write(fitted, rows, truth, report))
+    show_fit(console, fitted, top, written, split.notes)
 
 
+@problems()
 def predict(
     model: Model,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Table with the same columns.")],
@@ -152,30 +153,30 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Predict the rows of a table: one line for each, classes with their probabilities."""
-    with problems():
-        from ..tables import read
+    from ..tables import read
 
-        _writable(out, data, model)
-        fitted = _load(model)
-        frame = read(data, na or (), encoding, separator)
-        predictions = fitted.predict(frame)
-        for name, values in fitted.encoder.unknown(frame).items():
-            typer.echo(
-                f"note: column {name!r} has values that the model does not know, such as "
-                f"{values[0]!r}; they count as average.",
-                err=True,
-            )
-        if as_json:
-            text = json.dumps(json.loads(predictions.to_json(orient="records"))) + "\n"
-        else:
-            text = predictions.to_csv(index=False)
-        if out is None:
-            sys.stdout.write(text)
-        else:
-            out.write_text(text, encoding="utf-8")
-            typer.echo(f"Wrote {len(predictions):,} predictions to {out}.", err=True)
+    _writable(out, data, model)
+    fitted = _load(model)
+    frame = read(data, na or (), encoding, separator)
+    predictions = fitted.predict(frame)
+    for name, values in fitted.encoder.unknown(frame).items():
+        typer.echo(
+            f"note: column {name!r} has values that the model does not know, such as "
+            f"{values[0]!r}; they count as average.",
+            err=True,
+        )
+    if as_json:
+        text = json.dumps(json.loads(predictions.to_json(orient="records"))) + "\n"
+    else:
+        text = predictions.to_csv(index=False)
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        out.write_text(text, encoding="utf-8")
+        typer.echo(f"Wrote {len(predictions):,} predictions to {out}.", err=True)
 
 
+@problems()
 def explain(
     model: Model,
     data: Annotated[
@@ -194,23 +195,23 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """List the terms of a model, or what each adds to the prediction of one row."""
-    with problems():
-        from ..tables import TableError, read
+    from ..tables import TableError, read
 
-        console, fitted = Console(as_json), _load(model)
-        if row is None and data is not None:
-            raise TableError(f"which row of {data}? Add --row K, or leave the table out.")
-        if row is None:
-            show_terms(console, fitted, top)
-            return
-        if data is None:
-            raise TableError(f"--row {row} needs the table that it is a row of. Add its name.")
-        frame = read(data, na or (), encoding, separator)
-        if row > len(frame):
-            raise TableError(f"--row {row} is beyond the table's {len(frame):,} rows.")
-        show_row(console, fitted, frame.iloc[[row - 1]], label, top)
+    console, fitted = Console(as_json), _load(model)
+    if row is None and data is not None:
+        raise TableError(f"which row of {data}? Add --row K, or leave the table out.")
+    if row is None:
+        show_terms(console, fitted, top)
+        return
+    if data is None:
+        raise TableError(f"--row {row} needs the table that it is a row of. Add its name.")
+    frame = read(data, na or (), encoding, separator)
+    if row > len(frame):
+        raise TableError(f"--row {row} is beyond the table's {len(frame):,} rows.")
+    show_row(console, fitted, frame.iloc[[row - 1]], label, top)
 
 
+@problems()
 def report(
     model: Model,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Rows with the target.")],
@@ -222,36 +223,35 @@ def report(
     separator: Separator = None,
 ) -> None:
     """Write a report on a model as one HTML file, with scores on the rows given."""
-    with problems():
-        from .. import report as reports
-        from ..tables import TableError, read
-        from ..tables.columns import missing_column
+    from .. import report as reports
+    from ..tables import TableError, read
+    from ..tables.columns import missing_column
 
-        _writable(out, data, model)
-        fitted = _load(model)
-        frame = read(data, na or (), encoding, separator)
-        name = fitted.summary["target"]
-        if name not in frame.columns:
-            raise missing_column(name, frame, "the model's target")
-        frame = frame[frame[name].notna()]
-        if frame.empty:
-            raise TableError(f"{data} has no row with a value of the target {name!r}.")
-        truth = fitted.truth(frame)
-        new = set(truth) - set(getattr(fitted.estimator, "classes_", truth))
-        if new:
-            raise TableError(
-                f"the target {name!r} has classes that the model does not know: "
-                f"{', '.join(map(repr, sorted(new)[:8]))}. Give rows of the same kind."
-            )
-        summary = {
-            key: value
-            for key, value in fitted.summary.items()
-            if key not in ("scores", "evaluated_on", "rows_test")
-        }
-        summary |= {"evaluated_on": f"the {len(frame):,} rows of {data.name}"}
-        rows = frame.drop(columns=name)
-        path = reports.write(fitted, rows, truth, out, summary=summary)
-        typer.echo(f"Wrote {path}.", err=True)
+    _writable(out, data, model)
+    fitted = _load(model)
+    frame = read(data, na or (), encoding, separator)
+    name = fitted.summary["target"]
+    if name not in frame.columns:
+        raise missing_column(name, frame, "the model's target")
+    frame = frame[frame[name].notna()]
+    if frame.empty:
+        raise TableError(f"{data} has no row with a value of the target {name!r}.")
+    truth = fitted.truth(frame)
+    new = set(truth) - set(getattr(fitted.estimator, "classes_", truth))
+    if new:
+        raise TableError(
+            f"the target {name!r} has classes that the model does not know: "
+            f"{', '.join(map(repr, sorted(new)[:8]))}. Give rows of the same kind."
+        )
+    summary = {
+        key: value
+        for key, value in fitted.summary.items()
+        if key not in ("scores", "evaluated_on", "rows_test")
+    }
+    summary |= {"evaluated_on": f"the {len(frame):,} rows of {data.name}"}
+    rows = frame.drop(columns=name)
+    path = reports.write(fitted, rows, truth, out, summary=summary)
+    typer.echo(f"Wrote {path}.", err=True)
 
 
 def _load(path: Path) -> TableModel:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 VARIABLE = "MANYKERNELS_DATA"
+"""Environment variable with the folder of the data files."""
 
 
-class Split(NamedTuple):
+class PaperSplit(NamedTuple):
     """The paper's numbers of training, validation and test rows."""
 
     train: int
@@ -22,17 +23,17 @@ class Facts:
 
     shape: tuple[int, int]
     positives: int
-    split: Split
+    split: PaperSplit
     checksum: str
     openml_id: int | None = None
     signs: dict[str, int] = field(default_factory=dict)
 
 
-PAPER = {
+PAPER: dict[str, Facts] = {
     "german": Facts(
         (1000, 20),
         300,
-        Split(350, 150, 500),
+        PaperSplit(350, 150, 500),
         "afaca1fcbd6e2dacbd44e78fc23a0c42757ea2822acd9d2a9aaff09287ed7484",
         31,
         {"good": -1, "bad": 1},
@@ -40,7 +41,7 @@ PAPER = {
     "ionosphere": Facts(
         (351, 34),
         225,
-        Split(140, 36, 175),
+        PaperSplit(140, 36, 175),
         "e7a33cd94f75f51e8797cc772f19d0a0131ce49b73c11e008c0e59684f9769a6",
         59,
         {"b": -1, "g": 1},
@@ -48,13 +49,13 @@ PAPER = {
     "ringnorm": Facts(
         (7400, 20),
         3736,
-        Split(500, 1000, 2000),
+        PaperSplit(500, 1000, 2000),
         "82dde6de638ef36ca7f611d927b8c0d955c540d13d0cb9f3aa2ea46d2de356ee",
     ),
     "sonar": Facts(
         (208, 60),
         111,
-        Split(83, 21, 104),
+        PaperSplit(83, 21, 104),
         "5c0a13f9aca0138672c5bc4053495ebe1c8d6a95aa250abc13adde6062a120bf",
         40,
         {"Rock": -1, "Mine": 1},
@@ -62,7 +63,7 @@ PAPER = {
     "splice": Facts(
         (2991, 60),
         1647,
-        Split(500, 1000, 1491),
+        PaperSplit(500, 1000, 1491),
         "075dc313b7f89f3cdfae161adfa549fa02078e2697e3d7273cbb1526e2aed203",
         46,
         {"EI": -1, "IE": -1, "N": 1},
@@ -70,7 +71,7 @@ PAPER = {
     "waveform": Facts(
         (5000, 21),
         1647,
-        Split(500, 1000, 2000),
+        PaperSplit(500, 1000, 2000),
         "c4e7253f3186a88da98a06db33ad94fd0519ff740cc2c2c9068b89bbd3ba6294",
     ),
 }
@@ -133,6 +134,7 @@ GERMAN: dict[str, dict[str, int]] = {
 """Names of german's variables in order, with the codes of the categorical ones."""
 
 LETTERS = {"A": 1, "G": 2, "C": 3, "T": 4}
+"""Codes of splice's letters."""
 
 
 def feature_names(name: str) -> list[str]:

@@ -33,7 +33,8 @@ from .pages import markdown_table, new_figure, save_figure, write_table
 from .runner import Row, Run, complete
 from .tuning import split
 
-DEGREE, P, RIDGE = 3, 4 / 3, 1e-5
+LARGEST_DEGREE, P, SUM_RIDGE = 3, 4 / 3, 1e-5
+"""Degree, exponent and strength (next to a sum of losses) of the paper's experiment."""
 
 SCALES = (0.03, 0.1, 0.3, 1.0, 3.0)
 """Step sizes that are tried, of the form scale / (size of the gradient estimate * sqrt k)."""
@@ -42,13 +43,20 @@ PANELS = ("rank-one", "dense")
 """Kernels as products of columns, or as n x n matrices like those of any other kernel."""
 
 SAMPLERS: dict[str, Sampler] = {"ours": GradientSampler(), "UCD": UniformSampler()}
-LISTED = "lp-norm MKL"
-METHODS = (*(f"{name}, {draws}" for name in SAMPLERS for draws in ("1 draw", "50 draws")), LISTED)
+"""How the two methods with draws sample kernels."""
 
-TARGET = 0.01
+LP_NORM = "lp-norm MKL"
+"""Name of the method that lists all kernels."""
+
+RACED_METHODS = ("ours, 1 draw", "ours, 50 draws", "UCD, 1 draw", "UCD, 50 draws", LP_NORM)
+"""Names of the methods that are compared."""
+
+TARGET_SUBOPTIMALITY = 0.01
 """Relative suboptimality that methods race to."""
 
 OPTIMUM_GAP, OPTIMUM_PASSES = 1e-8, 300
+"""Relative gap at which the optimum counts as found, and most passes to get there."""
+
 OPTIMUM_COLUMNS = (
     "kernels",
     "passes",
@@ -58,6 +66,7 @@ OPTIMUM_COLUMNS = (
     "q, optimum",
     "uniform, optimum",
 )
+"""What is written of the optimum, besides the objective."""
 
 
 def execute(
@@ -82,7 +91,7 @@ def execute(
             settings(name, 0, panel, method, scale, seconds),
             recipe=source_of(name, data_dir),
         )
-        for name, panel, method, scale in product(data, PANELS, METHODS, scales)
+        for name, panel, method, scale in product(data, PANELS, RACED_METHODS, scales)
         if method.endswith("1 draw")
     ]
     tuned = complete([*optima, *tuning], work, cache, progress)
@@ -91,7 +100,7 @@ def execute(
             "convergence",
             settings(name, number, panel, method, best_scale(tuned, name, panel, method), seconds),
         )
-        for number, name, panel, method in product(range(runs), data, PANELS, METHODS)
+        for number, name, panel, method in product(range(runs), data, PANELS, RACED_METHODS)
     ]
     frame = complete([*optima, *final], work, cache, progress)
     return frame.drop(columns="seconds_allowed")
@@ -126,7 +135,7 @@ def compute(run: Run, data_dir: Path | None) -> list[Row]:
     X, y = parts.X[parts.train], parts.y[parts.train]
     X = X[:, X.std(axis=0) > 0]
     rows = len(y)
-    problem = Problem(y[:, None], np.full(rows, 1 / rows), Squared(), RIDGE / rows, P)
+    problem = Problem(y[:, None], np.full(rows, 1 / rows), Squared(), SUM_RIDGE / rows, P)
     if wanted["method"] == "optimum":
         return [optimum(problem, family_of(X, "rank-one"))]
     seconds = float(wanted["seconds_allowed"] or 0)
@@ -144,12 +153,12 @@ def family_of(X: Array, panel: str, single: bool = False) -> ProductFamily:
     if panel == "dense":
         bases = GramStack(X.T[:, :, None] * X.T[:, None, :])
     below = 0.0 if single and panel == "dense" else None
-    return ProductFamily(bases, DEGREE, Tuples(P / (2 - P)), enumerate_below=below)
+    return ProductFamily(bases, LARGEST_DEGREE, Tuples(P / (2 - P)), enumerate_below=below)
 
 
 def make_solver(method: str, scale: Any) -> Solver:
     """Return the solver of a method's name."""
-    if method == LISTED:
+    if method == LP_NORM:
         return AnalyticUpdates()
     name, draws = method.split(", ")
     step = HarmonicStep() if scale is None else DecreasingStep(float(scale))
@@ -232,7 +241,7 @@ def race(paths: pd.DataFrame) -> pd.DataFrame:
     for (data, panel, method), part in paths.groupby(["data", "panel", "method"], sort=False):
         times = []
         for _, one in part.groupby("split"):
-            there = one.loc[one["suboptimality"] <= TARGET, "seconds"]
+            there = one.loc[one["suboptimality"] <= TARGET_SUBOPTIMALITY, "seconds"]
             times.append(there.iloc[0] if len(there) else np.inf)
         last = part.groupby("split").last()
         rows.append(
@@ -289,7 +298,7 @@ def report(frame: pd.DataFrame, out: Path, command: str) -> str:
     columns = [name for name in optima.columns if name in OPTIMUM_COLUMNS]
     moments = optima.groupby("data", sort=False)[columns].mean().reset_index()
     moments[["kernels", "passes"]] = moments[["kernels", "passes"]].astype(int)
-    return PAGE.format(
+    return CONVERGENCE_PAGE.format(
         command=command,
         splits=paths["split"].nunique(),
         winners=markdown_table(winners(times)),
@@ -300,18 +309,18 @@ def report(frame: pd.DataFrame, out: Path, command: str) -> str:
 
 def draw_panel(axis: Any, paths: pd.DataFrame, data: str, panel: str) -> None:
     """Draw the paths on one data set; one line a split."""
-    for position, method in enumerate(METHODS):
+    for position, method in enumerate(RACED_METHODS):
         at = (paths["data"] == data) & (paths["panel"] == panel) & (paths["method"] == method)
         for number, (_, part) in enumerate(paths[at].groupby("split")):
             axis.plot(
                 part["seconds"],
                 part["suboptimality"].clip(lower=1e-9),
                 color=f"C{position}",
-                marker="." if method == LISTED else None,
+                marker="." if method == LP_NORM else None,
                 label=None if number else method,
                 linewidth=1,
             )
-    axis.axhline(TARGET, color="grey", linestyle=":", linewidth=1)
+    axis.axhline(TARGET_SUBOPTIMALITY, color="grey", linestyle=":", linewidth=1)
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_ylim(1e-5, None)
@@ -321,7 +330,7 @@ def draw_panel(axis: Any, paths: pd.DataFrame, data: str, panel: str) -> None:
         axis.set_ylabel("relative suboptimality")
 
 
-PAGE = """# Speed of convergence
+CONVERGENCE_PAGE = """# Speed of convergence
 
 Made by `{command}`; numbers in [convergence.csv](convergence.csv).
 

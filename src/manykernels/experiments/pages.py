@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DOTS_PER_INCH = 120
+"""Resolution of PNG files. Set by judgement, not measured."""
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:

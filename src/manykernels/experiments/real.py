@@ -16,7 +16,7 @@ from .pages import markdown_table, mean_and_error, new_figure, save_figure, writ
 from .runner import Row, Run
 from .tuning import Tuner, best_lasso, split
 
-METHODS: dict[str, Method] = {
+REAL_METHODS: dict[str, Method] = {
     "ours D=2": ours(2),
     "ours D=3": ours(3),
     "ours D=3 prior": ours(3, PRIOR),
@@ -34,6 +34,7 @@ METHODS: dict[str, Method] = {
     "Lasso D=2": lasso(2),
     "Lasso D=3": lasso(3),
 }
+"""The configurations that are compared, by name."""
 
 ADDED = ("ours D=3 steep", "ours D=3 steep p=2")
 """Our configurations that the paper does not have."""
@@ -49,17 +50,18 @@ QUICK_METHODS = (
     "lp-norm linear nu=2",
     "Lasso D=2",
 )
+"""Names of the configurations that a smoke test runs."""
 
 
 def plan(runs: int, quick: bool, data_dir: Path | None) -> list[Run]:
     """Return the runs: every data set, split and method; the first split of all comes first."""
     data = ("ringnorm", "waveform") if quick else tuple(PAPER)
-    names = QUICK_METHODS if quick else tuple(METHODS)
+    names = QUICK_METHODS if quick else tuple(REAL_METHODS)
     return [
         Run(
             "real",
             {"data": name, "split": number, "method": method, "quick": quick},
-            recipe=f"{METHODS[method].recipe} {source_of(name, data_dir)}",
+            recipe=f"{REAL_METHODS[method].recipe} {source_of(name, data_dir)}",
         )
         for number in range(runs)
         for name in data
@@ -72,7 +74,7 @@ def compute(run: Run, data_dir: Path | None) -> list[Row]:
     settings = run.settings
     data = load_paper(str(settings["data"]), data_dir)
     parts = split(data.data, data.target, data.split, int(settings["split"] or 0))
-    method = METHODS[str(settings["method"])]
+    method = REAL_METHODS[str(settings["method"])]
     if method.own_path:
         narrow = wide = best_lasso(method, parts)
     else:
@@ -96,7 +98,7 @@ def compute(run: Run, data_dir: Path | None) -> list[Row]:
 
 
 FAMILIES = {
-    "ours": tuple(name for name in METHODS if name.startswith("ours")),
+    "ours": tuple(name for name in REAL_METHODS if name.startswith("ours")),
     "HKL": ("HKL D=2", "HKL D=3"),
     "Cortes": ("Cortes D=2", "Cortes D=3"),
     "uniform": ("uniform D=1", "uniform D=2", "uniform D=3"),
@@ -179,7 +181,7 @@ def report(frame: pd.DataFrame, out: Path, command: str) -> str:
     save_figure(figure, out, "real")
     best, without = ranking(full["wide"]), ranking(with_chosen(own))
     generated = sorted(set(frame.loc[frame["source"] == "generated", "data"]))
-    return PAGE.format(
+    return REAL_PAGE.format(
         command=command,
         splits=frame["split"].nunique(),
         generated=f" Generated, not the original rows: {', '.join(generated)}." * bool(generated),
@@ -200,7 +202,7 @@ def gaps(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"median gap": known.median(), "largest": known.max()}).reset_index()
 
 
-PAGE = """# Real data
+REAL_PAGE = """# Real data
 
 Made by `{command}`; numbers in [real.csv](real.csv).
 

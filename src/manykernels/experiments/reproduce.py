@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
 from ..datasets import load_paper
 from ..datasets.facts import PAPER
+from ..plot.style import need_matplotlib
 from . import convergence, real, synthetic
 from .runner import complete
 
@@ -49,11 +49,7 @@ def reproduce(
     Path
         The page, in Markdown.
     """
-    if find_spec("matplotlib") is None:
-        raise ModuleNotFoundError(
-            "Figures need matplotlib, which is not installed. "
-            "Install it with: pip install 'manykernels[plot]'"
-        )
+    need_matplotlib()
     runs, seconds = (1, 1.0) if quick else (runs, seconds)
     out = out / "quick" if quick else out
     cache = out / "runs"

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from .. import __version__
 
-FORMAT = 1
+CACHE_FORMAT = 1
 """Version of the cache files; another one makes every file of the cache stale."""
 
 NAME_LENGTH = 60
@@ -253,7 +253,7 @@ def _load(run: Run, path: Path) -> list[Row] | None:
 def _identity(run: Run) -> Row:
     return {
         "experiment": run.experiment,
-        "format": FORMAT,
+        "format": CACHE_FORMAT,
         "recipe": run.recipe,
         "settings": dict(run.settings),
         "version": __version__,

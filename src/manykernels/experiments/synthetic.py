@@ -18,8 +18,14 @@ from .runner import Row, Run
 from .tuning import choose, split
 
 COLUMNS = (5, 10, *range(20, 101, 10))
-ROWS = (500, 1000, 1000)
-TERMS, DEGREE = 10, 3
+"""Numbers of columns that are tried, the paper's."""
+
+PART_ROWS = (500, 1000, 1000)
+"""The paper's numbers of training, validation and test rows."""
+
+TRUE_TERMS, TRUE_DEGREE = 10, 3
+"""Number of terms of the true polynomial, and its largest degree."""
+
 GRID = tuple(range(-8, 3, 2))
 """Exponents of the strengths, 1e-8, 1e-6 .. 1e2 in the sum scale; the paper has every decade."""
 
@@ -27,17 +33,18 @@ MOST_LISTED = 25
 """Most columns for which the paper runs lp-norm MKL."""
 
 SELECTED = 0.01
-"""A term counts as found if its share of the variance is at least this."""
+"""Least share of the variance of a term that counts as found. Set by judgement, not measured."""
 
-METHODS: dict[str, Method] = {
-    "ours p=4/3": ours(DEGREE, max_iter=500),
-    "ours p=1.1": ours(DEGREE, p=1.1, max_iter=500),
-    "lp-norm MKL": lp_norm(DEGREE, 4 / 3),
-    "Cortes l2": combination(DEGREE),
-    "Cortes l1": combination(DEGREE, norm=1),
-    "HKL": hierarchical(DEGREE),
-    "Lasso": lasso(DEGREE),
+SYNTHETIC_METHODS: dict[str, Method] = {
+    "ours p=4/3": ours(TRUE_DEGREE, max_iter=500),
+    "ours p=1.1": ours(TRUE_DEGREE, p=1.1, max_iter=500),
+    "lp-norm MKL": lp_norm(TRUE_DEGREE, 4 / 3),
+    "Cortes l2": combination(TRUE_DEGREE),
+    "Cortes l1": combination(TRUE_DEGREE, norm=1),
+    "HKL": hierarchical(TRUE_DEGREE),
+    "Lasso": lasso(TRUE_DEGREE),
 }
+"""The methods that are compared, by name."""
 
 
 def plan(runs: int, quick: bool, data_dir: Path | None) -> list[Run]:
@@ -48,11 +55,11 @@ def plan(runs: int, quick: bool, data_dir: Path | None) -> list[Run]:
             "synthetic",
             {"columns": r, "draw": number, "method": method, "quick": quick},
             cost=float(r),
-            recipe=METHODS[method].recipe,
+            recipe=SYNTHETIC_METHODS[method].recipe,
         )
         for number in range(runs)
         for r in columns
-        for method in METHODS
+        for method in SYNTHETIC_METHODS
         if method != "lp-norm MKL" or r <= MOST_LISTED
     ]
 
@@ -60,19 +67,19 @@ def plan(runs: int, quick: bool, data_dir: Path | None) -> list[Run]:
 def compute(run: Run, data_dir: Path | None) -> list[Row]:
     """Tune a method on one random polynomial."""
     columns, seed = int(run.settings["columns"] or 0), int(run.settings["draw"] or 0)
-    sizes = (200, 300, 300) if run.settings["quick"] else ROWS
-    data = make_sparse_polynomial(columns, sum(sizes), TERMS, DEGREE, random_state=seed)
+    sizes = (200, 300, 300) if run.settings["quick"] else PART_ROWS
+    data = make_sparse_polynomial(columns, sum(sizes), TRUE_TERMS, TRUE_DEGREE, random_state=seed)
     # Columns are scaled but not centred: their mean is zero, and a monomial stays a single term.
     parts = split(data.data, data.target, sizes, None, centre=False)
-    method = METHODS[str(run.settings["method"])]
+    method = SYNTHETIC_METHODS[str(run.settings["method"])]
     fit = choose(method, parts, (-6, -3, 0) if run.settings["quick"] else GRID)
     shares = term_shares(fit.model)
     found = {term for term, share in shares.items() if share >= SELECTED}
-    first = set(sorted(shares, key=lambda term: -shares[term])[:TERMS])
+    first = set(sorted(shares, key=lambda term: -shares[term])[:TRUE_TERMS])
     truth = set(data.terms)
     return [
         {
-            "kernels": comb(columns + DEGREE, DEGREE),
+            "kernels": comb(columns + TRUE_DEGREE, TRUE_DEGREE),
             "ridge": fit.ridge,
             "mse": parts.mse(fit.model, parts.test),
             "seconds": fit.seconds,
@@ -87,7 +94,7 @@ def compute(run: Run, data_dir: Path | None) -> list[Row]:
 
 def term_shares(model: Any) -> dict[Product, float]:
     """Return the share of each term but the constant in the variance of a fitted function."""
-    predictor = model._predictor
+    predictor = model.function_.predictor
     if isinstance(predictor, Expansion):
         predictor = predictor.monomials()
     pairs = zip(predictor.indices, predictor.shares.tolist(), strict=True)
@@ -127,12 +134,15 @@ def report(frame: pd.DataFrame, out: Path, command: str) -> str:
     table = frame.groupby(["columns", "kernels", "method"], sort=False)[measures].mean()
     table = table.reset_index()
     draws = frame["draw"].nunique()
-    return PAGE.format(
-        command=command, draws=draws, rows=" / ".join(map(str, ROWS)), table=markdown_table(table)
+    return SYNTHETIC_PAGE.format(
+        command=command,
+        draws=draws,
+        rows=" / ".join(map(str, PART_ROWS)),
+        table=markdown_table(table),
     )
 
 
-PAGE = """# Synthetic polynomials
+SYNTHETIC_PAGE = """# Synthetic polynomials
 
 Made by `{command}`; numbers in [synthetic.csv](synthetic.csv).
 

@@ -14,22 +14,23 @@ from sklearn.exceptions import ConvergenceWarning
 from ..arrays import Array
 from ..baselines.monomial_lasso import Table
 from ..bases import FeatureBlocks
-from ..estimators.interrupted import InterruptedWarning
+from ..notices import InterruptedWarning
 from ..families import ProductFamily
 from ..losses import Squared
 from ..objective import Problem
 from .methods import Method
 
-WIDEST = 8
-"""Strengths are looked for from 10^-WIDEST to 10^WIDEST, in the scale of a sum of losses."""
+WIDEST_EXPONENT = 8
+"""Largest exponent, up or down, of the powers of ten that are tried as strengths, next to a sum of
+losses."""
 
-STEPS, DECADES, MOST_DECADES = 8, 2, 8
-"""Lasso's strengths: so many to a decade, over 2 decades below the largest that matters, and on
-to 8 while the best is in the last decade."""
+STEPS_A_DECADE, DECADES, MOST_DECADES = 8, 2, 8
+"""Lasso's strengths: how many there are in a decade; how many decades below the largest that
+matters are always tried; and how many at the most, while the best is in the last one."""
 
 
 @dataclass(frozen=True)
-class Parts:
+class SplitRows:
     """Training, validation and test rows, standardised with the statistics of the first."""
 
     X: Array
@@ -48,7 +49,9 @@ class Parts:
         return float(np.mean((model.predict(self.X[part]) > middle) != (self.y[part] > middle)))
 
 
-def split(X: Array, y: Array, sizes: Sequence[int], seed: int | None, centre: bool = True) -> Parts:
+def split(
+    X: Array, y: Array, sizes: Sequence[int], seed: int | None, centre: bool = True
+) -> SplitRows:
     """Cut rows into three parts, in an order given by a seed or as they are, and standardise."""
     order = np.arange(len(y)) if seed is None else np.random.RandomState(seed).permutation(len(y))
     X, y = X[order], y[order]
@@ -57,11 +60,11 @@ def split(X: Array, y: Array, sizes: Sequence[int], seed: int | None, centre: bo
     level = X[:first].mean(axis=0) if centre else 0.0
     X = (X - level) / np.where(scale > 0, scale, 1.0)
     y = (y - y[:first].mean()) / y[:first].std()
-    return Parts(X, y, slice(0, first), slice(first, second), slice(second, third))
+    return SplitRows(X, y, slice(0, first), slice(first, second), slice(second, third))
 
 
 @dataclass(frozen=True)
-class Fit:
+class TunedFit:
     """A model and how good it is.
 
     Attributes
@@ -90,11 +93,11 @@ class Fit:
 class Tuner:
     """Fits a method at strengths that are asked for, each once."""
 
-    def __init__(self, method: Method, parts: Parts) -> None:
+    def __init__(self, method: Method, parts: SplitRows) -> None:
         self.method, self.parts = method, parts
-        self.fits: dict[float, Fit] = {}
+        self.fits: dict[float, TunedFit] = {}
 
-    def fit(self, alpha: float, ridge: float) -> Fit:
+    def fit(self, alpha: float, ridge: float) -> TunedFit:
         """Fit at one strength."""
         X, y = self.parts.X[self.parts.train], self.parts.y[self.parts.train]
         began = perf_counter()
@@ -106,9 +109,9 @@ class Tuner:
             except InterruptedWarning:  # a model that was cut short is no result
                 raise KeyboardInterrupt from None
         seconds = perf_counter() - began
-        return Fit(ridge, model, self.parts.mse(model, self.parts.validation), seconds)
+        return TunedFit(ridge, model, self.parts.mse(model, self.parts.validation), seconds)
 
-    def best(self, exponents: Sequence[int]) -> Fit:
+    def best(self, exponents: Sequence[int]) -> TunedFit:
         """Return the fit of least validation error over powers of ten, in the sum scale."""
         rows = self.parts.train.stop
         for k in exponents:
@@ -116,20 +119,20 @@ class Tuner:
                 self.fits[k] = self.fit(10.0**k / rows, 10.0**k)
         return min((self.fits[k] for k in exponents), key=lambda fit: fit.validation)
 
-    def best_wide(self, exponents: Sequence[int]) -> Fit:
+    def best_wide(self, exponents: Sequence[int]) -> TunedFit:
         """Return the same over a grid that grows as long as its best value is at its edge."""
         grid = sorted(exponents)
         while True:
             chosen = round(np.log10(self.best(grid).ridge))
-            if chosen == grid[-1] and chosen < WIDEST:
+            if chosen == grid[-1] and chosen < WIDEST_EXPONENT:
                 grid = [*grid, chosen + 1]
-            elif chosen == grid[0] and chosen > -WIDEST:
+            elif chosen == grid[0] and chosen > -WIDEST_EXPONENT:
                 grid = [chosen - 1, *grid]
             else:
                 return self.best(grid)
 
 
-def best_lasso(method: Method, parts: Parts) -> Fit:
+def best_lasso(method: Method, parts: SplitRows) -> TunedFit:
     """Choose Lasso's strength along a path of its own, then fit at the one chosen."""
     X, y = parts.X[parts.train], parts.y[parts.train]
     example = method.make(1.0, X.shape[1])
@@ -148,16 +151,18 @@ def best_lasso(method: Method, parts: Parts) -> Fit:
     largest, last = table.largest_strength(), None
     errors: list[float] = []
     for decade in range(MOST_DECADES):
-        if decade >= DECADES and np.argmin(errors) < len(errors) - STEPS:
+        if decade >= DECADES and np.argmin(errors) < len(errors) - STEPS_A_DECADE:
             break
-        strengths = [largest * 10.0 ** -(decade + k / STEPS) for k in range(STEPS)]
+        strengths = [
+            largest * 10.0 ** -(decade + k / STEPS_A_DECADE) for k in range(STEPS_A_DECADE)
+        ]
         paths = table.path(strengths, example.tol, example.max_iter, last)
         errors += [error(w) for w in paths]
         last = paths[-1]
-    alpha = largest * 10.0 ** (-int(np.argmin(errors)) / STEPS)
+    alpha = largest * 10.0 ** (-int(np.argmin(errors)) / STEPS_A_DECADE)
     return Tuner(method, parts).fit(alpha, alpha)
 
 
-def choose(method: Method, parts: Parts, exponents: Sequence[int]) -> Fit:
+def choose(method: Method, parts: SplitRows, exponents: Sequence[int]) -> TunedFit:
     """Tune a method over powers of ten, or over a path of its own."""
     return best_lasso(method, parts) if method.own_path else Tuner(method, parts).best(exponents)

@@ -1,9 +1,9 @@
 """Figures of fitted models, as displays in the style of scikit-learn.
 
-A display's ``from_estimator`` computes what is drawn and draws it; its attributes hold the numbers,
-and ``plot`` draws them again, on other axes if asked to. Matplotlib is imported when something is
-drawn. Colours can be told apart by everybody and are of middle brightness, for white and dark
-pages.
+A display's ``from_estimator`` computes what is drawn, draws it and returns the display; its
+attributes hold the numbers, and ``plot`` draws them again, on other axes if asked to. Matplotlib is
+imported when something is drawn. Colours can be told apart by everybody and are of middle
+brightness, for white and dark pages.
 """
 
 from .contributions import ContributionsDisplay

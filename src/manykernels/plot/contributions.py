@@ -10,17 +10,27 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from ..arrays import Array
-from ..explain import OTHERS
+from ..function.terms import OTHERS
 from .evaluation import dense
-from .shares import check_family, column_names
-from .style import BLUE, GREY, LONGEST, RED, new_or_given, quantity, shorten, shorten_term, written
+from .shares import check_family, check_top, column_names
+from .style import (
+    BLUE,
+    GREY,
+    LONGEST_NAME,
+    RED,
+    FigureDisplay,
+    quantity,
+    shorten,
+    shorten_term,
+    written,
+)
 from .variables import Levels, check_levels, name_of_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class ContributionsDisplay:
+class ContributionsDisplay(FigureDisplay):
     """What each term adds to one prediction, as a waterfall from the intercept down to it.
 
     Parameters
@@ -42,10 +52,6 @@ class ContributionsDisplay:
         A bar for each part.
     ends_ : matplotlib.collections.PathCollection
         Markers of intercept and prediction.
-    ax_ : matplotlib.axes.Axes
-        Axes.
-    figure_ : matplotlib.figure.Figure
-        Figure.
     """
 
     def __init__(
@@ -92,11 +98,6 @@ class ContributionsDisplay:
             For columns that hold the codes 0, 1, .. of categories: their names.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        ContributionsDisplay
-            The display.
         """
         estimator = check_family(estimator)
         columns = column_names(estimator)
@@ -104,20 +105,19 @@ class ContributionsDisplay:
         size = X.shape[0] if hasattr(X, "shape") else len(X)
         if not isinstance(row, Integral) or not 0 <= row < size:
             raise ValueError(f"row must be an integer from 0 to {size - 1}; got {row!r}.")
-        if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:
-            raise ValueError(f"top must be an integer >= 1; got {top!r}. Use top=10.")
+        check_top(top, 10)
         rows = _safe_indexing(X, [int(row)])
         parts = estimator.contributions(rows, label=label).iloc[0]
-        prediction = float(estimator._decision(rows)[0, estimator._output(label)])
+        function = estimator.function_
+        prediction = float(function.decision(rows)[0, function.output(label)])
         intercept, parts = float(parts.iloc[0]), parts.iloc[1:]
         order = np.argsort(-np.abs(parts.to_numpy()), kind="stable")
         order = order[[parts.index[i] != OTHERS for i in order]]
         chosen = parts.iloc[order[:top]]
-        terms = estimator._terms()
-        row_values = dense(estimator._validate(rows, reset=False))[0].tolist()
+        row_values = dense(function.rows(rows))[0].tolist()
         names = []
         for name in chosen.index:
-            own = {columns[c]: row_values[c] for c in terms.columns(name)}
+            own = {columns[c]: row_values[c] for c in function.terms.columns(name)}
             names.append(_name(name, own, levels))
         heights = chosen.tolist()
         left = len(order) - len(names)
@@ -127,23 +127,12 @@ class ContributionsDisplay:
         unit = quantity(estimator, label)
         return cls(names, heights, intercept, prediction, unit).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the waterfall.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
-        count = len(self.names)
+    def _size(self) -> tuple[float, float]:
         width = 4.6 + 0.07 * max(map(len, self.names), default=0)
-        ax = new_or_given(ax, width, 1.2 + 0.28 * (count + 2))
-        self.ax_, self.figure_ = ax, ax.figure
+        return width, 1.2 + 0.28 * (len(self.names) + 2)
+
+    def _draw(self, ax: Axes) -> None:
+        count = len(self.names)
         levels = self.intercept + np.concatenate([[0.0], np.cumsum(self.values)])
         heights = np.arange(1, count + 1)
         colors = [BLUE if value >= 0 else RED for value in self.values]
@@ -170,14 +159,13 @@ class ContributionsDisplay:
         ax.set_xlim(low - 0.05 * wide, high + 0.16 * wide)
         ax.set_xlabel(self.unit)
         ax.spines[["top", "right"]].set_visible(False)
-        return self
 
 
 def _name(term: str, values: dict[str, float], levels: Levels) -> str:
     """Return the name of a term with the values of its variables, as in ``age = 28``."""
     if not values:
         return shorten_term(term)
-    longest = max(8, LONGEST // len(values))
+    longest = max(8, LONGEST_NAME // len(values))
     texts = [name_of_value(value, levels.get(name), longest) for name, value in values.items()]
     more = ["…"] * (len(values) > 3)
     if term == " * ".join(values):

@@ -8,16 +8,16 @@ import numpy as np
 
 from ..arrays import Array
 from .shares import check_family
-from .style import BLUE, GREY, ORANGE, new_or_given
+from .style import BLUE, GREY, ORANGE, FigureDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FEW = 40
-"""Up to so many iterations each has a marker."""
+MARKED_ITERATIONS = 40
+"""Most iterations for which each has a marker on the lines. Set by judgement, not measured."""
 
 
-class ConvergenceDisplay:
+class ConvergenceDisplay(FigureDisplay):
     """Objective and relative duality gap of a fit against time.
 
     Parameters
@@ -39,10 +39,6 @@ class ConvergenceDisplay:
         The gap and its goal, None for fits without gaps (greedy selection).
     gap_ax_ : matplotlib.axes.Axes or None
         Their axes, with a logarithmic scale at the right.
-    ax_ : matplotlib.axes.Axes
-        Axes of the objective.
-    figure_ : matplotlib.figure.Figure
-        Figure.
     """
 
     def __init__(self, seconds: Any, objective: Any, gap: Any, tol: float) -> None:
@@ -61,33 +57,17 @@ class ConvergenceDisplay:
             Of this library, with ``history_``.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        ConvergenceDisplay
-            The display.
         """
         history = check_family(estimator).history_
         display = cls(history["seconds"], history["objective"], history["gap"], estimator.tol)
         return display.plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw objective and gap.
+    def _size(self) -> tuple[float, float]:
+        return 6.4, 3.6
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
-        ax = new_or_given(ax, 6.4, 3.6)
-        self.ax_, self.figure_ = ax, ax.figure
+    def _draw(self, ax: Axes) -> None:
         self.gap_ax_ = self.gap_line_ = self.tol_line_ = None
-        marker = "o" if len(self.seconds) <= FEW else ""
+        marker = "o" if len(self.seconds) <= MARKED_ITERATIONS else ""
         (self.objective_line_,) = ax.plot(
             self.seconds, self.objective, marker=marker, color=BLUE, label="objective"
         )
@@ -112,4 +92,3 @@ class ConvergenceDisplay:
         ax.legend(
             handles=lines, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False
         )
-        return self

@@ -85,11 +85,6 @@ class EffectDisplay:
         ax : matplotlib.axes.Axes or sequence of them, optional
             Axes to draw on, for three variables one for each slice; by default those of a new
             figure.
-
-        Returns
-        -------
-        EffectDisplay
-            The display.
         """
         estimator = check_family(estimator)
         if not isinstance(grid, Integral) or grid < 2:
@@ -97,7 +92,7 @@ class EffectDisplay:
         names = column_names(estimator)
         levels = check_levels(levels, names)
         columns = drawable_columns(estimator, term)
-        rows = estimator._validate(X, reset=False)
+        rows = estimator.function_.rows(X)
         data = dense(rows[:, columns])
         variables = []
         for place, column in enumerate(columns):
@@ -117,11 +112,6 @@ class EffectDisplay:
         ax : matplotlib.axes.Axes or sequence of them, optional
             Axes to draw on, for three variables one for each slice; by default those of a new
             figure.
-
-        Returns
-        -------
-        self
-            The display.
         """
         third = self.variables[2] if len(self.variables) > 2 else None
         count = 1 if third is None else len(third.points)

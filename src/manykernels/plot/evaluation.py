@@ -11,15 +11,20 @@ from ..arrays import Array
 from ..estimators.base import FamilyMachine
 from .shares import column_names
 
-ROWS, CELLS = 1_000, 2_000_000
-"""Most rows, and most cells of these, whose contributions are computed at a time."""
+POINTS_AT_ONCE = 1_000
+"""Most points at which a term is evaluated at a time: kernels of matrices have as many rows. Set by
+judgement, not measured."""
+
+CELLS = 2_000_000
+"""Most values, points times columns, that are evaluated at a time; 16 MB. Set by judgement, not
+measured."""
 
 
 def drawable_columns(estimator: FamilyMachine, term: str) -> list[int]:
     """Return the columns of a term, or say why its function cannot be drawn."""
-    terms = estimator._terms()
+    terms = estimator.function_.terms
     columns = terms.columns(term)
-    factors = {j for i in terms._known(term) for j in terms.predictor.indices[i]}
+    factors = terms.factors(term)
     if not factors:
         raise ValueError(f"term must have variables; got {term!r}, a constant. Choose another.")
     if any(len(terms.inputs[j]) == 0 for j in factors):
@@ -44,8 +49,8 @@ def evaluate(
 
     Some rows at a time: these have all columns, and some kernels a matrix with training rows.
     """
-    columns = estimator._terms().columns(term)
-    step = max(1, min(ROWS, CELLS // len(others)))
+    columns = estimator.function_.terms.columns(term)
+    step = max(1, min(POINTS_AT_ONCE, CELLS // len(others)))
     parts = []
     for start in range(0, len(values), step):
         part = values[start : start + step]

@@ -9,20 +9,24 @@ import numpy as np
 
 from ..arrays import Array
 from .circle import around, in_columns
-from .shares import check_family, largest, term_shares
-from .style import BLUE, GREEN, GREY, ORANGE, new_or_given, say, shorten
+from .shares import SharesDisplay, TermShare
+from .style import BLUE, GREEN, GREY, ORANGE, say, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDEST, LARGEST = 9.0, 900.0
-"""Width in points of the edge of largest share, area in square points of the largest node."""
+WIDEST_EDGE = 9.0
+"""Width of the edge of largest share, in points. Set by judgement, not measured."""
+
+LARGEST_NODE = 900.0
+"""Area of the node of largest share, in square points. Set by judgement, not measured."""
 
 BESIDE = 12
-"""Up to so many variables have their names beside their nodes, more in columns left and right."""
+"""Most variables whose names stand beside their nodes; those of more stand in columns left and
+right of the circle. Set by judgement, not measured."""
 
 
-class NetworkDisplay:
+class NetworkDisplay(SharesDisplay):
     """Variables on a circle, joined by the terms they have in common.
 
     Areas of nodes show the total share of variance of all terms that a variable is in; widths of
@@ -46,10 +50,6 @@ class NetworkDisplay:
         The nodes.
     edges_, polygons_ : dict
         The lines of pairs and the polygons of larger groups, by their variables' numbers.
-    ax_ : matplotlib.axes.Axes
-        Axes.
-    figure_ : matplotlib.figure.Figure
-        Figure.
     """
 
     def __init__(
@@ -61,25 +61,9 @@ class NetworkDisplay:
         self.shares: Array = np.asarray(shares, dtype=float)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, top: int = 30, ax: Axes | None = None) -> Self:
-        """Draw the variables of the most important terms of a fitted estimator.
-
-        Parameters
-        ----------
-        estimator : fitted estimator
-            Of this library, with ``explain``.
-        top : int, default=30
-            How many terms: those of largest absolute share.
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        NetworkDisplay
-            The display.
-        """
-        everything = term_shares(check_family(estimator))
-        chosen = largest(everything, top)
+    def _of(
+        cls, everything: Sequence[TermShare], chosen: Sequence[TermShare], names: Sequence[str]
+    ) -> Self:
         totals = dict.fromkeys((name for term in chosen for name in term.variables), 0.0)
         for term in everything:
             for name in term.variables:
@@ -93,29 +77,16 @@ class NetworkDisplay:
         order = around(totals, joint)
         numbers = {name: number for number, name in enumerate(order)}
         groups = [tuple(sorted(numbers[name] for name in group)) for group in joint]
-        display = cls(order, [totals[name] for name in order], groups, list(joint.values()))
-        return display.plot(ax)
+        return cls(order, [totals[name] for name in order], groups, list(joint.values()))
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the network.
+    def _size(self) -> tuple[float, float]:
+        return (9.0, 5.6) if len(self.variables) > BESIDE else (6.4, 5.2)
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
-        wide = len(self.variables) > BESIDE
-        ax = new_or_given(ax, 9.0 if wide else 6.4, 5.6 if wide else 5.2)
-        self.ax_, self.figure_ = ax, ax.figure
+    def _draw(self, ax: Axes) -> None:
         self.edges_, self.polygons_ = {}, {}
         if not self.variables:
             say(ax, "no variables: the model is a constant")
-            return self
+            return
         from matplotlib.patches import Polygon
 
         angles = np.pi / 2 - 2 * np.pi * np.arange(len(self.variables)) / len(self.variables)
@@ -125,7 +96,7 @@ class NetworkDisplay:
             corners, part = places[list(group)], abs(share) / most
             style = "-" if share >= 0 else "--"
             if len(group) == 2:
-                width = max(WIDEST * part, 0.6)
+                width = max(WIDEST_EDGE * part, 0.6)
                 (self.edges_[group],) = ax.plot(
                     *corners.T, style, color=ORANGE, linewidth=width, alpha=0.75, zorder=2
                 )
@@ -135,11 +106,10 @@ class NetworkDisplay:
                 )
                 self.polygons_[group] = ax.add_patch(shape)
         sizes = np.maximum(self.totals, 0.0) / (self.totals.max() if self.totals.max() > 0 else 1.0)
-        sizes = np.maximum(LARGEST * sizes, 12.0)
+        sizes = np.maximum(LARGEST_NODE * sizes, 12.0)
         self.nodes_ = ax.scatter(places[:, 0], places[:, 1], s=sizes, color=BLUE, zorder=3)
         self._add_names(ax, places, sizes)
         self._add_legend(ax)
-        return self
 
     def _add_names(self, ax: Axes, places: Array, sizes: Array) -> None:
         if len(places) <= BESIDE:

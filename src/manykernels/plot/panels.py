@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.collections import QuadMesh
 
 CURVES = 12
-"""Most curves in one drawing; those of more frequent categories are drawn."""
+"""Most curves in one drawing; those of the most frequent categories are drawn. Set by judgement,
+not measured."""
 
-WRITTEN = 60
-"""Up to so many cells have their value written in."""
+WRITTEN_CELLS = 60
+"""Most cells for which each has its value written in. Set by judgement, not measured."""
 
 
 def draw_one(ax: Axes, variable: Variable, values: Array) -> None:
@@ -87,7 +88,7 @@ def draw_cells(ax: Axes, first: Variable, second: Variable, values: Array, most:
         draw_rug(ax, first)
     if second.names is None:
         draw_rug(ax, second, across=False)
-    if first.names is not None and second.names is not None and values.size <= WRITTEN:
+    if first.names is not None and second.names is not None and values.size <= WRITTEN_CELLS:
         write_values(ax, values.T, norm)
     return mesh
 

@@ -9,15 +9,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
+from ..estimators import MKLClassifierCV, MKLRegressorCV
 from ..estimators.choosing import carried
-from ..estimators.cv import BaseCV
-from .style import GREY, PALETTE, RED, new_or_given
+from .style import GREY, PALETTE, RED, FigureDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class PathDisplay:
+class PathDisplay(FigureDisplay):
     """Scores of cross-validation along the path from simple to rich models.
 
     A line is the mean over folds of the score, minus the mean loss on the rows left out; the band
@@ -42,10 +42,6 @@ class PathDisplay:
         A line for each candidate.
     marker_ : matplotlib.lines.Line2D
         The chosen model.
-    ax_ : matplotlib.axes.Axes
-        Axes.
-    figure_ : matplotlib.figure.Figure
-        Figure.
     """
 
     def __init__(
@@ -72,46 +68,25 @@ class PathDisplay:
             Fitted estimator.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        PathDisplay
-            The display.
         """
-        if not isinstance(estimator_cv, BaseCV):
+        if not isinstance(estimator_cv, MKLRegressorCV | MKLClassifierCV):
             raise TypeError(
                 "estimator_cv must be MKLRegressorCV or MKLClassifierCV; got "
                 f"{type(estimator_cv).__name__}. Others have no path of models to compare."
             )
         check_is_fitted(estimator_cv)
-        degrees, exponents = estimator_cv._degrees(), estimator_cv._exponents()
-        pairs = [(degree, p) for degree in degrees for p in exponents]
-        number = pairs.index((estimator_cv.degree_, estimator_cv.p_))
-        scores, counts = estimator_cv.score_path_, estimator_cv._greedy() is not None
-        if counts:
-            sizes = np.tile(np.arange(scores.shape[1]), (len(pairs), 1))
-            place = estimator_cv.n_terms_
-        else:
-            sizes = estimator_cv.alphas_
-            place = int(np.argmax(sizes[number] == estimator_cv.alpha_))
-        names = [_name(*pair, len(degrees) > 1, len(exponents) > 1) for pair in pairs]
-        return cls(sizes, scores, names, (number, place), counts).plot(ax)
+        choice = estimator_cv.choice_
+        pairs = [(candidate.degree, candidate.p) for candidate in choice.candidates]
+        several = [len(set(values)) > 1 for values in zip(*pairs, strict=True)]
+        sizes = [candidate.sizes for candidate in choice.candidates]
+        names = [_name(*pair, *several) for pair in pairs]
+        scores = estimator_cv.score_path_
+        return cls(sizes, scores, names, choice.best, choice.counts_terms).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the scores.
+    def _size(self) -> tuple[float, float]:
+        return 6.4, 4.0
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
-        ax = new_or_given(ax, 6.4, 4.0)
-        self.ax_, self.figure_ = ax, ax.figure
+    def _draw(self, ax: Axes) -> None:
         folds = self.scores.shape[2]
         self.lines_ = []
         table = carried(self.scores)
@@ -141,11 +116,8 @@ class PathDisplay:
             ax.xaxis.set_inverted(True)
             ax.set_xlabel("strength of the penalty (weaker to the right)")
         ax.set_ylabel("score: minus mean loss on rows left out")
-        ax.legend(handles=[*self._named_lines(), self.marker_], frameon=False)
-        return self
-
-    def _named_lines(self) -> list[Any]:
-        return self.lines_ if len(self.lines_) > 1 else []
+        named = self.lines_ if len(self.lines_) > 1 else []
+        ax.legend(handles=[*named, self.marker_], frameon=False)
 
 
 def _name(degree: int, p: float, degrees: bool, exponents: bool) -> str:

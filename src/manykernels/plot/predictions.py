@@ -9,22 +9,24 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from .style import BLUE, GREY, ORANGE, SEQUENTIAL, name_ticks, new_or_given, shorten
+from .style import BLUE, GREY, ORANGE, SEQUENTIAL, FigureDisplay, name_ticks, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MANY = 5_000
-"""From so many rows on points are counted in hexagons."""
+POINTS = 5_000
+"""Fewest rows that are counted in hexagons instead of drawn as points. Set by judgement, not
+measured."""
 
 BINS = 25
-"""Bins of histograms."""
+"""Number of bins of a histogram. Set by judgement, not measured."""
 
-WRITTEN = 12
-"""Up to so many classes counts are written into the confusion matrix."""
+WRITTEN_CLASSES = 12
+"""Most classes for which counts are written into the confusion matrix. Set by judgement, not
+measured."""
 
 
-class PredictionsDisplay:
+class PredictionsDisplay(FigureDisplay):
     """Predictions against the truth.
 
     Real targets: predicted against observed values. Two classes: histograms of the predicted
@@ -53,10 +55,6 @@ class PredictionsDisplay:
         Counts for each of two classes.
     confusion_ : sklearn.metrics.ConfusionMatrixDisplay or None
         Confusion matrix of more than two classes.
-    ax_ : matplotlib.axes.Axes
-        Axes.
-    figure_ : matplotlib.figure.Figure
-        Figure.
     """
 
     def __init__(
@@ -88,11 +86,6 @@ class PredictionsDisplay:
             Their targets.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        PredictionsDisplay
-            The display.
         """
         check_is_fitted(estimator)
         classes = estimator.classes_ if is_classifier(estimator) else None
@@ -107,24 +100,13 @@ class PredictionsDisplay:
         display = cls(y, predicted, score=score, classes=classes, probability=probability)
         return display.plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw predictions and truth.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
+    def _size(self) -> tuple[float, float]:
         count = 0 if self.classes is None else len(self.classes)
         side = 4.6 if count != 2 else 4.0
         side = min(side + 0.2 * max(count - 5, 0), 10.0)
-        ax = new_or_given(ax, side + 0.9, side)
-        self.ax_, self.figure_ = ax, ax.figure
+        return side + 0.9, side
+
+    def _draw(self, ax: Axes) -> None:
         self.points_: Any = None
         self.histograms_: list[Array] | None = None
         self.confusion_: Any = None
@@ -132,17 +114,16 @@ class PredictionsDisplay:
             self._draw_values(ax)
             ax.set_title(f"$R^2$ = {self.score:.3f}", fontsize="medium")
         else:
-            if count == 2:
+            if len(self.classes) == 2:
                 self._draw_histograms(ax, self.classes)
             else:
                 self._draw_confusion(ax, self.classes)
             ax.set_title(f"accuracy = {self.score:.3f}", fontsize="medium")
-        return self
 
     def _draw_values(self, ax: Axes) -> None:
         both = np.concatenate([self.observed, self.predicted])
         ends = [float(both.min()), float(both.max())]
-        if len(self.observed) < MANY:
+        if len(self.observed) < POINTS:
             alpha = 0.7 if len(self.observed) <= 500 else 0.35
             self.points_ = ax.scatter(
                 self.observed, self.predicted, s=14, color=BLUE, alpha=alpha, linewidths=0
@@ -187,7 +168,7 @@ class PredictionsDisplay:
         names = [shorten(name) for name in classes]
         counts = confusion_matrix(self.observed, self.predicted, labels=classes)
         self.confusion_ = ConfusionMatrixDisplay(counts, display_labels=names)
-        few = len(classes) <= WRITTEN
+        few = len(classes) <= WRITTEN_CLASSES
         self.confusion_.plot(ax=ax, cmap=SEQUENTIAL, include_values=few, values_format="d")
         name_ticks(ax.xaxis, names)
         name_ticks(ax.yaxis, names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -25,22 +25,22 @@ BLUE, ORANGE, GREEN, PURPLE, RED, SKY = PALETTE = (
 """Okabe and Ito's colours, the dark ones lighter: to be seen on white and on dark pages."""
 
 GREY = "#8a8a8a"
-"""Lines that are no data."""
+"""Colour of lines that are no data."""
 
 INK = "#222222"
-"""Text on coloured cells. Not black: where a page turns black into white, the cells stay."""
+"""Colour of text on coloured cells: not black, which a dark page turns into white."""
 
 DIVERGING = "RdBu"
 """Colour map of values with a sign: blue above zero as in bars, red below."""
 
 SEQUENTIAL = "Blues"
-"""Colour map of values without."""
+"""Colour map of values that are never below zero."""
 
-LONGEST = 28
-"""Names of more characters are shortened."""
+LONGEST_NAME = 28
+"""Most characters of a name that is not shortened. Set by judgement, not measured."""
 
 
-def shorten(name: str, longest: int = LONGEST) -> str:
+def shorten(name: str, longest: int = LONGEST_NAME) -> str:
     """Return a name with an ellipsis in its middle if it is long, for a text of matplotlib.
 
     A dollar sign would begin a formula, and is escaped.
@@ -55,28 +55,63 @@ def shorten(name: str, longest: int = LONGEST) -> str:
 def shorten_term(term: str) -> str:
     """Return the name of a term with each of its variables' names shortened if it is long."""
     parts = term.split(" * ")
-    if len(term) <= LONGEST:
+    if len(term) <= LONGEST_NAME:
         return shorten(term)
-    return " * ".join(shorten(part, max(10, (LONGEST + 12) // len(parts))) for part in parts)
+    return " * ".join(shorten(part, max(10, (LONGEST_NAME + 12) // len(parts))) for part in parts)
 
 
-def new_or_given(ax: Axes | None, width: float = 6.4, height: float = 4.4) -> Axes:
-    """Return the axes to draw on; without any those of a new figure of some size in inches."""
-    return new_axes(1, width, height)[0] if ax is None else ax
+class FigureDisplay:
+    """A figure; its attributes hold the numbers that are drawn.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        The axes that it was last drawn on.
+    figure_ : matplotlib.figure.Figure
+        Their figure.
+    """
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the numbers, on other axes if asked to.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+        """
+        self.ax_ = new_axes(1, *self._size())[0] if ax is None else ax
+        self.figure_ = self.ax_.figure
+        self._draw(self.ax_)
+        return self
+
+    def _size(self) -> tuple[float, float]:
+        """Return width and height of a new figure in inches."""
+        raise NotImplementedError
+
+    def _draw(self, ax: Axes) -> None:
+        """Draw on axes."""
+        raise NotImplementedError
 
 
-def new_axes(count: int, width: float, height: float) -> list[Axes]:
-    """Return axes side by side in a new figure."""
+def need_matplotlib() -> None:
+    """Say what to install where there is no matplotlib."""
     try:
-        from matplotlib import pyplot
+        import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] != "matplotlib":
             raise
         raise ModuleNotFoundError(
-            "Plots need matplotlib, which is not installed. "
+            "Figures need matplotlib, which is not installed. "
             "Install it with: pip install 'manykernels[plot]'",
             name=error.name,
         ) from None
+
+
+def new_axes(count: int, width: float, height: float) -> list[Axes]:
+    """Return axes side by side in a new figure."""
+    need_matplotlib()
+    from matplotlib import pyplot
+
     figure, axes = pyplot.subplots(1, count, figsize=(width, height), squeeze=False)
     # Room at the edges, in inches: names beside a square matrix come out up to 0.03 too far.
     figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
@@ -105,7 +140,7 @@ def legend_beside(ax: Axes, title: str | None = None) -> None:
 
 
 def written(values: Array, most: float, digits: int, sign: str = "") -> list[str]:
-    """Return values as texts, all with as many decimals as leave the largest so many digits.
+    """Return values as texts, all with as many decimals as the largest needs to have ``digits``.
 
     The sign is that of a format: ``"+"`` to show it also above zero.
     """

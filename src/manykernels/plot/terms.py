@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..arrays import Array
-from .shares import check_family, largest, term_shares
-from .style import BLUE, GREEN, GREY, ORANGE, PURPLE, new_or_given, say, shorten_term, written
+from .shares import SharesDisplay, TermShare
+from .style import BLUE, GREEN, GREY, ORANGE, PURPLE, say, shorten_term, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,10 +21,10 @@ KINDS = {
     3: ("triples", GREEN),
     4: ("four or more", PURPLE),
 }
-"""Name and colour of the terms of so many variables."""
+"""Name and colour of terms, by their number of variables; the last holds for more of them too."""
 
 
-class TermsDisplay:
+class TermsDisplay(SharesDisplay):
     """Share of the variance by term, as horizontal bars.
 
     A share is the covariance of a term's part of the fitted function with the whole, over the
@@ -46,10 +46,6 @@ class TermsDisplay:
     ----------
     bars_ : matplotlib.container.BarContainer
         The bars, in the order of the terms.
-    ax_ : matplotlib.axes.Axes
-        Axes.
-    figure_ : matplotlib.figure.Figure
-        Figure.
     """
 
     def __init__(self, terms: Sequence[str], shares: Any, orders: Any, total: int) -> None:
@@ -60,58 +56,37 @@ class TermsDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, top: int = 15, ax: Axes | None = None) -> Self:
-        """Draw the most important terms of a fitted estimator.
+        """Draw the most important terms of a fitted estimator, by default 15 of them.
 
-        Parameters
-        ----------
-        estimator : fitted estimator
-            Of this library, with ``explain``.
-        top : int, default=15
-            How many terms: those of largest absolute share.
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        TermsDisplay
-            The display.
+        Parameters are those of :meth:`NetworkDisplay.from_estimator`.
         """
-        everything = term_shares(check_family(estimator))
-        chosen = largest(everything, top)
-        display = cls(
+        return super().from_estimator(estimator, top=top, ax=ax)
+
+    @classmethod
+    def _of(
+        cls, everything: Sequence[TermShare], chosen: Sequence[TermShare], names: Sequence[str]
+    ) -> Self:
+        return cls(
             [term.name for term in chosen],
             [term.share for term in chosen],
             [len(term.variables) for term in chosen],
             len(everything),
         )
-        return display.plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the bars.
+    def _size(self) -> tuple[float, float]:
+        longest = max((len(shorten_term(term)) for term in self.terms), default=0)
+        return 5.0 + 0.07 * longest, 1.1 + 0.27 * max(len(self.terms), 3)
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        self
-            The display.
-        """
+    def _draw(self, ax: Axes) -> None:
         count = len(self.terms)
-        names = [shorten_term(term) for term in self.terms]
-        width = 5.0 + 0.07 * max(map(len, names), default=0)
-        ax = new_or_given(ax, width, 1.1 + 0.27 * max(count, 3))
-        self.ax_, self.figure_ = ax, ax.figure
         kinds = np.minimum(self.orders, max(KINDS))
         self.bars_ = ax.barh(
             np.arange(count), self.shares, color=[KINDS[kind][1] for kind in kinds.tolist()]
         )
         if not count:
             say(ax, "no terms: the model is a constant")
-            return self
-        ax.set_yticks(range(count), names)
+            return
+        ax.set_yticks(range(count), [shorten_term(term) for term in self.terms])
         ax.set_ylim(count - 0.4, -0.6)
         words = written(self.shares, min(float(np.abs(self.shares).max()), 0.09), 2)
         for height, share in enumerate(self.shares.tolist()):
@@ -127,10 +102,6 @@ class TermsDisplay:
         ax.spines[["top", "right"]].set_visible(False)
         if count < self.total:
             ax.set_title(f"{count} of {self.total} terms", fontsize="medium")
-        self._add_legend(ax, kinds)
-        return self
-
-    def _add_legend(self, ax: Axes, kinds: Array) -> None:
         from matplotlib.patches import Patch
 
         present = [KINDS[kind] for kind in np.unique(kinds).tolist()]

@@ -8,22 +8,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..arrays import Array
-from .style import LONGEST, shorten
+from .style import LONGEST_NAME, shorten
 
 Levels = Mapping[str, Sequence[object]]
 """Names of the categories 0, 1, .. of columns, by the columns' names."""
 
 DISTINCT = 12
-"""Columns with at most so many distinct values are drawn value by value."""
+"""Most distinct values of a column that is drawn value by value. Set by judgement, not measured."""
 
 MOST_LEVELS = 30
-"""Most categories in one drawing."""
+"""Most categories in one drawing. Set by judgement, not measured."""
 
 SLICES = 4
-"""Most categories of a third variable."""
+"""Most categories of a third variable that have a panel. Set by judgement, not measured."""
 
 RUG = 200
-"""Most ticks that show where the rows are."""
+"""Most ticks that show where the rows are. Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,9 @@ def make_slices(name: str, column: Array, labels: Sequence[object] | None) -> Va
     return replace(whole, points=points, names=names)
 
 
-def name_of_value(value: float, labels: Sequence[object] | None, longest: int = LONGEST) -> str:
+def name_of_value(
+    value: float, labels: Sequence[object] | None, longest: int = LONGEST_NAME
+) -> str:
     """Return the name of a category, or the number."""
     if labels is not None and value == int(value) and 0 <= value < len(labels):
         return shorten(str(labels[int(value)]), longest)

@@ -7,10 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..plot.style import need_matplotlib
 from .page import make_page
 from .subject import subject_of
 
 __all__ = ["write"]
+
+# On import already: nothing here works without it, and who imports this first learns so before
+# an hour of fitting.
+need_matplotlib()
 
 
 def write(
@@ -66,27 +71,9 @@ def write(
     ...     print(file.name, file.read_text(encoding="utf-8")[:15])
     report.html <!doctype html>
     """
-    _need_matplotlib()
+    need_matplotlib()
     page = make_page(subject_of(model, X, y, summary, levels), title)
     return _replace(Path(path), page.encode("utf-8", "replace"))
-
-
-def _need_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != "matplotlib":
-            raise
-        raise ModuleNotFoundError(
-            "A report needs matplotlib for its figures. "
-            "Install it with: pip install 'manykernels[plot]'",
-            name=error.name,
-        ) from None
-
-
-# On import already: nothing here works without it, and who imports this first learns so before
-# an hour of fitting.
-_need_matplotlib()
 
 
 def _replace(path: Path, content: bytes) -> Path:

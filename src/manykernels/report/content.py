@@ -17,13 +17,15 @@ from ..words import SPACE, count, number, percent, plural
 from .subject import Subject
 
 MATTERING = 0.95
-"""The terms that matter are the fewest that have so much of the variance together."""
+"""Share of the variance that the terms that matter have together: they are the fewest that do. Set
+by judgement, not measured."""
 
-LISTED = 200
-"""Most terms in the table."""
+LISTED_TERMS = 200
+"""Most terms in the table. Set by judgement, not measured."""
 
 CHARACTERS = 300
-"""Longest parameter that is written out in the settings."""
+"""Most characters of a parameter that is written out in the settings. Set by judgement, not
+measured."""
 
 
 def mattering(subject: Subject) -> tuple[int, float]:
@@ -58,7 +60,7 @@ def _variance(share: float) -> str:
 def term_note(subject: Subject) -> str:
     """Return what the table of terms lists and what its shares mean."""
     total = len(subject.table)
-    listed = min(total, LISTED)
+    listed = min(total, LISTED_TERMS)
     which = (
         f"The model is a sum of {plural(total, 'term')}"
         if listed == total
@@ -171,12 +173,12 @@ def prediction_note(subject: Subject) -> str:
     if not subject.classes:
         middle = float(np.median(np.abs(predicted - y.astype(float))))
         return (
-            f"Each point is one of the {plural(len(y), 'row')} given to the report. Were all "
-            "predictions right, all points would lie on the line. Half of the predictions are off "
-            f"by {number(middle)} or less."
+            f"Each point is one of {subject.where}. Were all predictions right, all points would "
+            "lie on the line. Half of the predictions are off by "
+            f"{number(middle)} or less."
         )
     right = int(np.sum(predicted == y))
-    text = f"{count(right)} of {plural(len(y), 'row')} given to the report are predicted right."
+    text = f"{count(right)} of {subject.where.removeprefix('the ')} are predicted right."
     wrong = [
         pair for pair in zip(y.tolist(), predicted.tolist(), strict=True) if pair[0] != pair[1]
     ]

@@ -23,10 +23,11 @@ Size = tuple[float, float] | None
 """Width and height of a figure in inches, if it has a size of its own."""
 
 DOTS = 150
-"""Dots per inch of what is drawn as an image."""
+"""Dots per inch of what is drawn as an image. Set by judgement, not measured."""
 
 MARKS = 600
-"""From so many marks on they are one image instead of an element each."""
+"""Most points of a cloud that are an element each; more are one image. Set by judgement, not
+measured."""
 
 _BLACK = re.compile(r"(?<![\w#-])(#000000|#000|black)(?![\w-])")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")

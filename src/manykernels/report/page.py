@@ -14,7 +14,7 @@ import numpy as np
 
 from ..words import (
     MINUS,
-    NOTHING,
+    NO_NUMBER,
     certificate,
     count,
     number,
@@ -23,7 +23,7 @@ from ..words import (
     score,
 )
 from . import content
-from .content import LISTED
+from .content import LISTED_TERMS
 from .figures import Drawing, close, draw
 from .markup import Markup, element, join
 from .scores import Scores, headline, score_note, scores_of
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from ..plot import EffectDisplay
 
 WIDE = (5.6, 3.8)
-"""Size in inches of most figures."""
+"""Width and height in inches of most figures."""
 
 SQUARE = (5.6, 5.2)
-"""Size of the network and of small matrices."""
+"""Width and height in inches of the figure of predictions."""
 
 
 def make_page(subject: Subject, title: str | None) -> str:
@@ -88,14 +88,14 @@ def facts(subject: Subject, scores: Scores) -> Markup:
     estimator = subject.estimator
     certified = estimator.gap_kind_ != "none" and np.isfinite(estimator.gap_)
     found = [
-        (scores.metric, score(scores.ours) if scores.values else NOTHING),
+        (f"{scores.metric} on {scores.where}", score(scores.ours) if scores.values else NO_NUMBER),
         ("terms that matter", count(content.mattering(subject)[0])),
         ("kernels considered", count(estimator.n_kernels_)),
         (
             {"exact": "from the optimum", "none": "no certificate"}.get(
                 estimator.gap_kind_, "from the optimum, by draws"
             ),
-            f"≤ {percent_at_most(float(estimator.gap_))}" if certified else NOTHING,
+            f"≤ {percent_at_most(float(estimator.gap_))}" if certified else NO_NUMBER,
         ),
     ]
     return join(
@@ -147,7 +147,7 @@ def bar(share: float) -> Markup:
 
 def term_table(subject: Subject, plotted: set[str]) -> Markup:
     """Return the table of terms; those with a plot are buttons."""
-    table = subject.table.head(LISTED)
+    table = subject.table.head(LISTED_TERMS)
     signed = bool((table["sign"] != 0).any())
     largest = max(float(table["share"].max()), 1e-300) if len(table) else 1.0
     columns = [("term", "Term"), ("variables", "Variables"), ("share", "Share of variance")]
@@ -177,7 +177,7 @@ def term_table(subject: Subject, plotted: set[str]) -> Markup:
         meter = element("div", bar(share / largest), class_="track")
         cells = [
             element("th", label, scope="row", class_="term"),
-            element("td", str(variables) if known else NOTHING, class_="variables number"),
+            element("td", str(variables) if known else NO_NUMBER, class_="variables number"),
             element(
                 "td",
                 element("div", element("span", percent(share)), meter, class_="meter"),

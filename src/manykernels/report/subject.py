@@ -14,20 +14,22 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..arrays import Array
-from ..explain import Terms
-from ..words import number
+from ..baselines.simple import SimpleModels
+from ..function import Terms
+from ..words import count, number, plural
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PLOTTED = 30
-"""Most terms with a plot."""
+"""Most terms with a plot. Set by judgement, not measured."""
 
 VARIABLES = 3
-"""Most variables of a term with a plot."""
+"""Most variables of a term with a plot: two axes and a panel for each value of a third."""
 
-ROWS = 2_000
-"""Rows that effects are shown on; of more, so many are drawn."""
+SHOWN_ROWS = 2_000
+"""Most rows that effects are computed on; of more these are drawn at random. Set by judgement, not
+measured."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Subject:
         What the caller knows of the fit.
     levels : mapping
         What the codes of a column mean, by the column's name.
+    simple : SimpleModels, optional
+        Simple models that were fitted to the same rows as the model.
     """
 
     estimator: Any
@@ -59,12 +63,21 @@ class Subject:
     target: str
     summary: Mapping[str, Any]
     levels: Mapping[str, Any]
+    simple: SimpleModels | None = None
+
+    @property
+    def where(self) -> str:
+        """The rows that the model is shown on, in words."""
+        kind, size = self.summary.get("evaluated_on"), len(self.y)
+        rows = self.summary.get("rows_test")  # 0 where all were trained on
+        if not kind or rows not in (None, 0, size):
+            return f"the {plural(size, 'row')} given to the report"
+        return str(kind) if rows is None else f"{count(size)} {kind}"
 
     @cached_property
     def terms(self) -> Terms:
         """The terms of the learnt function."""
-        terms = self.estimator._terms()
-        assert isinstance(terms, Terms)
+        terms: Terms = self.estimator.function_.terms
         return terms
 
     @cached_property
@@ -94,9 +107,9 @@ class Subject:
     def rows(self) -> Any:
         """The rows that effects are shown on."""
         size = self.X.shape[0]
-        if size <= ROWS:
+        if size <= SHOWN_ROWS:
             return self.X
-        drawn = np.sort(np.random.default_rng(0).choice(size, ROWS, replace=False))
+        drawn = np.sort(np.random.default_rng(0).choice(size, SHOWN_ROWS, replace=False))
         return _safe_indexing(self.X, drawn)
 
     @cached_property
@@ -158,7 +171,8 @@ def subject_of(
     known = {name: value for name, value in (levels or {}).items() if name in names}
     summary = {} if summary is None else summary
     target = summary.get("target") or getattr(y, "name", None)
-    return Subject(estimator, rows, targets, names, str(target or "the target"), summary, known)
+    target, simple = str(target or "the target"), getattr(model, "simple", None)
+    return Subject(estimator, rows, targets, names, target, summary, known, simple)
 
 
 def level(levels: Mapping[Any, Any] | Sequence[Any] | None, value: float) -> str:

@@ -30,7 +30,8 @@ CLASSES = {
     "manykernels.potentials": "PowerNorm Entropy",
     "manykernels.solvers": "WorkingSet FullPass MirrorDescent Greedy ClosedForm "
     "GradientSampler UniformSampler DecreasingStep HarmonicStep TheoremStep",
-    "manykernels.tables": "TableModel Encoder Number Moment Category",
+    "manykernels.baselines.simple": "SimpleModels",
+    "manykernels.tables": "TableModel TableEncoder Number Moment Category",
     "sklearn.preprocessing": "StandardScaler",
 }
 FUNCTIONS = {
@@ -42,6 +43,9 @@ TRAINING = {"dual_coef_", "folds"}
 
 FITTING = {"cv", "random_state"}
 """Parameters that only another fit needs: stored as None where they are objects."""
+
+RENAMED = {"Encoder": "TableEncoder"}
+"""Names of classes in files of version 0.1.0, and what they are called now."""
 
 HOME = {name: module for module, names in CLASSES.items() for name in names.split()}
 
@@ -203,5 +207,6 @@ _TAGS = {
 
 def class_of(name: str) -> type:
     """Return one of the classes that files may hold; KeyError for any other name."""
+    name = RENAMED.get(name, name)
     found: type = getattr(import_module(HOME[name]), name)
     return found

@@ -1,18 +1,18 @@
 """Tables as people have them: files, columns of all kinds, and models that know their columns."""
 
 from .chunked import fit_chunked, memory_size
-from .columns import Category, Encoder, Moment, Number, TableError
+from .columns import Category, Moment, Number, TableEncoder, TableError
 from .fitting import Settings, Split, fit_table, split_table
 from .model import TableModel
 from .reading import read
 
 __all__ = [
     "Category",
-    "Encoder",
     "Moment",
     "Number",
     "Settings",
     "Split",
+    "TableEncoder",
     "TableError",
     "TableModel",
     "fit_chunked",

@@ -20,21 +20,28 @@ from ..passes import Block
 from ..rows import PartedRows
 from ..rows.dask import at_a_time, parts_of_blocks
 from ..words import count as in_words
-from .columns import Encoder, TableError
+from .columns import TableEncoder, TableError
 from .fitting import Settings, Split, finished, new_estimator, refuse_missing, split_table
 from .model import TableModel
 from .written import target_values
 
-SAMPLE = 100_000
-"""About so many rows are looked at to find the kinds of columns, and to score on."""
+SAMPLE_ROWS = 100_000
+"""Rows, about, that are looked at to find the kinds of columns and that models are scored on. Set
+by judgement, not measured."""
 
-FEWEST = 20
-"""Of at least so many row groups, if there are as many: files are often sorted."""
+LEAST_GROUPS = 20
+"""Fewest row groups that these rows are taken from, where there are as many: files are often
+sorted. Set by judgement, not measured."""
 
 COPIES = 8
-"""A row group takes so many times its bytes while it is read, encoded and multiplied."""
+"""Memory that a row group takes while it is read, encoded and multiplied, in multiples of its
+bytes."""
+
+BASE_BYTES = 500 * 2**20
+"""Bytes that Python and its libraries take before any row is read."""
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+"""Bytes in a unit of memory, by its letter."""
 
 
 def memory_size(text: str) -> int:
@@ -46,7 +53,7 @@ def memory_size(text: str) -> int:
 
 
 @dataclass(frozen=True)
-class Groups:
+class RowGroups:
     """The row groups of a Parquet file.
 
     Attributes
@@ -85,10 +92,10 @@ class Groups:
         """Return some row groups from all over the file, and which of their rows are held out."""
         filled = [number for number, rows in enumerate(self.rows) if rows]
         typical = max(1, sum(self.rows) // len(filled))
-        wanted = min(len(filled), max(FEWEST, -(-SAMPLE // typical)))
+        wanted = min(len(filled), max(LEAST_GROUPS, -(-SAMPLE_ROWS // typical)))
         places = np.unique(np.linspace(0, len(filled) - 1, wanted).round().astype(int))
         chosen = [filled[place] for place in places.tolist()]
-        share = min(1.0, SAMPLE / sum(self.rows[number] for number in chosen))
+        share = min(1.0, SAMPLE_ROWS / sum(self.rows[number] for number in chosen))
         frames, held = [], []
         for number in chosen:
             rng = np.random.default_rng([self.seed, number, 1])
@@ -98,7 +105,7 @@ class Groups:
         return pd.concat(frames, ignore_index=True), np.concatenate(held)
 
 
-def open_groups(path: Path, settings: Settings, memory: int) -> tuple[Groups, int]:
+def open_groups(path: Path, settings: Settings, memory: int) -> tuple[RowGroups, int]:
     """Return the row groups of a file, and how many can be worked on at a time.
 
     Raises
@@ -152,11 +159,7 @@ def open_groups(path: Path, settings: Settings, memory: int) -> tuple[Groups, in
             f"smaller row groups (row_group_size={fits:,} or less), or allow more memory."
         )
     at_once = max(1, min(os.cpu_count() or 1, free // needed))
-    return Groups(path, rows, columns, settings.test, settings.seed), at_once
-
-
-BASE_BYTES = 500 * 2**20
-"""What Python and its libraries take."""
+    return RowGroups(path, rows, columns, settings.test, settings.seed), at_once
 
 
 def fit_chunked(
@@ -202,11 +205,16 @@ def fit_chunked(
         rows = PartedRows(parts_of_blocks(_block, blocks), names, classes)
         fit_rows(estimator, rows)
     seconds = perf_counter() - began
-    note = f"columns were judged, and the score is made, on {in_words(len(sample))} of all rows."
+    note = (
+        "columns were judged, the linear model was fitted and all models are scored on "
+        f"{in_words(len(sample))} of all rows."
+    )
     return finished(split, settings, estimator, caught, seconds, rows.count, [note]), split
 
 
-def _block(groups: Groups, number: int, encoder: Encoder, settings: Settings, task: str) -> Block:
+def _block(
+    groups: RowGroups, number: int, encoder: TableEncoder, settings: Settings, task: str
+) -> Block:
     """Return the rows of a group to train on."""
     target = settings.target
     frame = groups.read(number).rename(columns=str)

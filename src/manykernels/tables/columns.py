@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -13,6 +14,7 @@ from ..words import plural
 from .written import as_moments, as_numbers, as_words, decimal_years
 
 OTHER, MISSING = "(other)", "(missing)"
+"""Names of the level of rare categories, and of that of missing values."""
 
 
 class TableError(ValueError):
@@ -111,7 +113,7 @@ Column = Number | Moment | Category
 
 
 @dataclass(frozen=True)
-class Encoder:
+class TableEncoder:
     """Turns tables into tables of numbers, always the same way.
 
     Attributes
@@ -168,6 +170,10 @@ class Encoder:
                 if new:
                     found[column.name] = new
         return found
+
+    def codes(self, names: Iterable[str]) -> list[list[float]]:
+        """Return the codes of the levels of encoded columns, none for those of numbers."""
+        return [list(map(float, range(len(self.levels.get(name, ()))))) for name in names]
 
     def kernels(self, kind: str) -> list[tuple[str, str]]:
         """Return the ``kernels`` argument for the encoded table: categories, and a kind of ours."""

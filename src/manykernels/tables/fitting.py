@@ -10,31 +10,28 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegressionCV, RidgeCV
 from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from ..arrays import Array
+from ..baselines.simple import SimpleModels
 from ..estimators import MKLClassifierCV, MKLRegressorCV
-from ..estimators.base import BaseMKL
-from ..estimators.interrupted import InterruptedWarning
+from ..notices import InterruptedWarning
 from ..words import plural
-from .columns import Encoder, TableError, missing_column
+from .columns import TableEncoder, TableError, missing_column
 from .inference import learn_columns
-from .model import TableModel
+from .model import TableEstimator, TableModel
 from .written import as_numbers, as_words, date_formats, mixture, number_style, target_values
 
-LEAST_ROWS = 20
-"""Rows with a target that a table must have."""
+LEAST_TABLE_ROWS = 20
+"""Fewest rows with a target that a table must have. Set by judgement, not measured."""
 
 USEFUL = 0.001
-"""What a score must have over that of a baseline."""
+"""Least difference between the score of a model and that of a baseline for the model to be called
+better. Set by judgement, not measured."""
 
-CLASSES = 50
-"""Most classes of a target."""
+MOST_CLASSES = 50
+"""Most classes of a target. Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,7 @@ class Split:
         Rows to train on and rows to score on, without the target.
     y_train, y_test : ndarray
         Their targets.
-    encoder : Encoder
+    encoder : TableEncoder
         Learnt from the training rows.
     notes : list of str
         What people should know.
@@ -99,7 +96,7 @@ class Split:
     test: pd.DataFrame
     y_train: Array
     y_test: Array
-    encoder: Encoder
+    encoder: TableEncoder
     notes: list[str]
 
 
@@ -141,10 +138,10 @@ def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = No
         notes.append(f"{plural(int((~known).sum()), 'row')} without a target left out.")
         frame = frame[known]
         held = None if held is None else held[known.to_numpy()]
-    if len(frame) < LEAST_ROWS:
+    if len(frame) < LEAST_TABLE_ROWS:
         raise TableError(
-            f"the table has {plural(len(frame), 'row')} with a target; at least {LEAST_ROWS} are "
-            "needed. Collect more of them."
+            f"the table has {plural(len(frame), 'row')} with a target; at least {LEAST_TABLE_ROWS} "
+            "are needed. Collect more of them."
         )
     task, y = _target(frame[settings.target], settings, notes)
     X = frame.drop(columns=settings.target)
@@ -179,11 +176,11 @@ def _target(column: pd.Series, settings: Settings, notes: list[str]) -> tuple[st
             f"target {name!r} must hold numbers for a regression; got {column.iloc[0]!r}. Correct "
             "the file, or use --task classification."
         )
-    if task == "classification" and distinct > CLASSES:
+    if task == "classification" and distinct > MOST_CLASSES:
         what = "numbers" if numeric else "texts"
         raise TableError(
             f"target {name!r} has {distinct} different {what}, too many for classes (at most "
-            f"{CLASSES}). {'Use --task regression.' if numeric else 'Is it the right column?'}"
+            f"{MOST_CLASSES}). {'Use --task regression.' if numeric else 'Is it the right column?'}"
         )
     if task == "regression" and np.isinf(column.to_numpy(dtype=float)).any():
         raise TableError(f"target {name!r} has infinite values. Correct the file.")
@@ -201,7 +198,7 @@ def _as_written(column: pd.Series, task: str, name: str) -> pd.Series:
     if float(numbers.notna().mean()) >= 0.5:
         raise TableError(f"target {name!r} {mixture(words, numbers)}.")
     if pd.api.types.is_datetime64_any_dtype(column) or (
-        column.nunique() > CLASSES and date_formats(column)
+        column.nunique() > MOST_CLASSES and date_formats(column)
     ):
         raise TableError(
             f"target {name!r} holds dates, which cannot be predicted. Turn them into numbers, such "
@@ -275,7 +272,7 @@ def fit_table(split: Split, settings: Settings, verbose: int = 0) -> TableModel:
     return finished(split, settings, estimator, caught, seconds, len(split.train), [])
 
 
-def new_estimator(split: Split, settings: Settings, verbose: int) -> BaseMKL:
+def new_estimator(split: Split, settings: Settings, verbose: int) -> TableEstimator:
     """Return the estimator for a table, not fitted."""
     kind = MKLRegressorCV if split.task == "regression" else MKLClassifierCV
     return kind(
@@ -289,7 +286,7 @@ def new_estimator(split: Split, settings: Settings, verbose: int) -> BaseMKL:
 def finished(
     split: Split,
     settings: Settings,
-    estimator: BaseMKL,
+    estimator: TableEstimator,
     caught: Sequence[warnings.WarningMessage],
     seconds: float,
     rows: int,
@@ -300,69 +297,38 @@ def finished(
     for warning in caught:
         if issubclass(warning.category, InterruptedWarning | ConvergenceWarning):
             notes.append(str(warning.message))
-    scores = _scores(estimator, split)
-    if scores and scores["this model"] <= max(list(scores.values())[1:]) + USEFUL:
-        other = max(list(scores)[1:], key=scores.__getitem__)
-        notes.append(
-            f"this model predicts no better than the baseline ({other}): do not read much into its "
-            "terms."
-        )
+    classes = split.task == "classification"
+    train = split.encoder.encode(split.train)
+    codes = split.encoder.codes(train.columns)
+    simple = SimpleModels.fit(train.to_numpy(), split.y_train, codes, classes)
+    scores: dict[str, float] = {}
+    if len(split.test):
+        test = split.encoder.encode(split.test)
+        others = simple.scores(test.to_numpy(), split.y_test)
+        scores = {"this model": float(estimator.score(test, split.y_test)), **others}
+        best = max(others, key=others.__getitem__)
+        if scores["this model"] <= others[best] + USEFUL:
+            notes.append(
+                f"this model predicts no better than the baseline ({best}): do not read much into "
+                "its terms."
+            )
     summary = {
         "target": settings.target,
         "task": split.task,
         "rows_train": rows,
         "rows_test": len(split.test),
         "columns": split.encoder.names,
-        "metric": "R^2" if split.task == "regression" else "accuracy",
-        "evaluated_on": "held-out rows",
+        "metric": "accuracy" if classes else "R^2",
+        "evaluated_on": "held-out rows" if scores else "training rows",
         "scores": scores,
         "seconds": round(seconds, 2),
         "seed": settings.seed,
         "interrupted": any(issubclass(w.category, InterruptedWarning) for w in caught),
         "notes": notes,
     }
-    return TableModel(split.encoder, estimator, summary)
+    return TableModel(split.encoder, estimator, summary, simple)
 
 
-def _kernels(encoder: Encoder, kind: str) -> Any:
+def _kernels(encoder: TableEncoder, kind: str) -> Any:
     plain = kind == "linear" and not encoder.levels
     return "linear" if plain else encoder.kernels(kind)
-
-
-def _scores(estimator: BaseMKL, split: Split) -> dict[str, float]:
-    """Return scores on the held-out rows: ours, a linear model's, a constant's."""
-    if not len(split.test):
-        return {}
-    train, test = (_indicators(split.encoder, rows) for rows in (split.train, split.test))
-    if split.task == "regression":
-        linear: Any = RidgeCV(np.logspace(-3, 5, 17))
-        constant: Any = DummyRegressor()
-        name = "mean"
-    else:
-        linear = LogisticRegressionCV(
-            Cs=np.logspace(-3, 2, 6), cv=3, l1_ratios=(0,), use_legacy_attributes=False
-        )
-        constant, name = DummyClassifier(), "most frequent class"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about iterations, and parameters renamed between versions
-        linear = make_pipeline(StandardScaler(), linear).fit(train, split.y_train)
-    constant.fit(train, split.y_train)
-    return {
-        "this model": float(estimator.score(split.encoder.encode(split.test), split.y_test)),
-        "linear model": float(linear.score(test, split.y_test)),
-        name: float(constant.score(test, split.y_test)),
-    }
-
-
-def _indicators(encoder: Encoder, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return an encoded table with an indicator for each level of each category."""
-    encoded = encoder.encode(frame)
-    parts = {}
-    for name in encoded:
-        values = encoded[name]
-        if name in encoder.levels:
-            for code, level in enumerate(encoder.levels[name]):
-                parts[f"{name} = {level}"] = (values == code).astype(float)
-        else:
-            parts[str(name)] = values
-    return pd.DataFrame(parts, index=frame.index)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..arrays import Array
 from ..words import plural
-from .columns import MISSING, OTHER, Category, Column, Encoder, Moment, Number, TableError
+from .columns import MISSING, OTHER, Category, Column, Moment, Number, TableEncoder, TableError
 from .written import (
     as_moments,
     as_numbers,
@@ -22,11 +22,12 @@ from .written import (
     quoted,
 )
 
-LEVELS = 30
-"""Most categories of a column that have a level of their own; rarer ones are one level together."""
+MOST_CATEGORIES = 30
+"""Most categories of a column that have a level of their own; rarer ones are one level together.
+Set by judgement, not measured."""
 
-FEW_ROWS = 20
-"""With fewer values than this nothing looks like an identifier."""
+LEAST_IDENTIFIERS = 20
+"""Fewest values of a column that may look like an identifier. Set by judgement, not measured."""
 
 
 @dataclass
@@ -40,7 +41,7 @@ class Findings:
 
 def learn_columns(
     frame: pd.DataFrame, categories: Collection[str], keep: Collection[str]
-) -> tuple[Encoder, list[str]]:
+) -> tuple[TableEncoder, list[str]]:
     """Return an encoder for a table, and notes about it.
 
     Parameters
@@ -77,7 +78,7 @@ def learn_columns(
         )
     if not columns:
         raise TableError("no column is left to predict from. Look at the notes above it.")
-    return Encoder(columns), findings.notes
+    return TableEncoder(columns), findings.notes
 
 
 def _learn(
@@ -126,8 +127,8 @@ def _words(
         )
         return None
     distinct, length = words.nunique(), float(words.str.len().mean())
-    many = distinct > LEVELS and distinct > 0.5 * len(words)
-    if not keep and len(words) >= FEW_ROWS and (many or (length > 40 and distinct > 10)):
+    many = distinct > MOST_CATEGORIES and distinct > 0.5 * len(words)
+    if not keep and len(words) >= LEAST_IDENTIFIERS and (many or (length > 40 and distinct > 10)):
         kind = "free text" if length > 20 else "identifiers or free text"
         found.unusable[name] = (
             f"looks like {kind} ({distinct} different values in {len(words)} rows, such as "
@@ -141,13 +142,13 @@ def _words(
 def _category(name: str, column: pd.Series, found: Findings) -> Category:
     words = as_words(column.dropna())
     counts = words.value_counts(sort=False)
-    common = counts.sort_values(ascending=False, kind="stable").index[:LEVELS].tolist()
+    common = counts.sort_values(ascending=False, kind="stable").index[:MOST_CATEGORIES].tolist()
     levels = sorted(common)
-    if len(counts) > LEVELS:
+    if len(counts) > MOST_CATEGORIES:
         levels.append(OTHER)
         found.notes.append(
-            f"column {name!r} has {len(counts)} categories; the {LEVELS} most frequent have a "
-            f"level each, the rest is {OTHER!r}."
+            f"column {name!r} has {len(counts)} categories; the {MOST_CATEGORIES} most frequent "
+            f"have a level each, the rest is {OTHER!r}."
         )
     if column.isna().any():
         levels.append(MISSING)
@@ -155,7 +156,7 @@ def _category(name: str, column: pd.Series, found: Findings) -> Category:
 
 
 def _row_numbers(values: Array) -> bool:
-    if len(values) < FEW_ROWS or np.any(values != np.round(values)):
+    if len(values) < LEAST_IDENTIFIERS or np.any(values != np.round(values)):
         return False
     # Some rows may be missing: held out for the score, say.
     return len(np.unique(values)) == len(values) and bool(np.ptp(values) < 1.6 * len(values))

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..estimators.base import BaseMKL
+from ..baselines.simple import SimpleModels
+from ..estimators import MKLClassifierCV, MKLRegressorCV
 from ..store import save
 from ..words import plural
-from .columns import Encoder
+from .columns import TableEncoder
 from .written import target_values
+
+TableEstimator = MKLRegressorCV | MKLClassifierCV
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,17 +26,21 @@ class TableModel:
 
     Attributes
     ----------
-    encoder : Encoder
+    encoder : TableEncoder
         From tables to tables of numbers.
     estimator : MKLRegressorCV or MKLClassifierCV
         Fitted to encoded tables.
     summary : dict
         Plain facts: target, task, numbers of rows, scores and those of baselines, notes.
+    simple : SimpleModels, optional
+        A linear model and a constant fitted to the same rows, to compare with; None in model files
+        from before there were any.
     """
 
-    encoder: Encoder
-    estimator: BaseMKL
+    encoder: TableEncoder
+    estimator: TableEstimator
     summary: dict[str, Any]
+    simple: SimpleModels | None = None
 
     def __repr__(self) -> str:
         target, task = self.summary["target"], self.summary["task"]

@@ -15,7 +15,10 @@ from ..words import plural
 from .columns import TableError
 
 TEXT = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
+"""Endings of text files, with the separator where the ending tells it."""
+
 BINARY = {".parquet", ".pq", ".feather", ".arrow"}
+"""Endings of files that pyarrow reads."""
 
 
 def read(

@@ -46,7 +46,7 @@ def _bare(words: pd.Series) -> pd.Series:
 
 
 DATES = ("ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y")
-"""How dates may be written; the first that fits all values, but for days and months."""
+"""Ways to write a date, in the order in which they are tried on all values of a column."""
 
 
 def date_formats(column: pd.Series) -> list[str]:
