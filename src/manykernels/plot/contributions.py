@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from ..arrays import Array
+from ..estimators.validation import new_rows
 from ..function.terms import OTHERS
 from .evaluation import dense
 from .shares import check_family, check_top, column_names
@@ -108,13 +109,13 @@ class ContributionsDisplay(FigureDisplay):
         check_top(top, 10)
         rows = _safe_indexing(X, [int(row)])
         parts = estimator.contributions(rows, label=label).iloc[0]
-        function = estimator.function_
-        prediction = float(function.decision(rows)[0, function.output(label)])
+        function, numbers = estimator.function_, new_rows(estimator, rows)
+        prediction = float(function.decision(numbers)[0, function.output(label)])
         intercept, parts = float(parts.iloc[0]), parts.iloc[1:]
         order = np.argsort(-np.abs(parts.to_numpy()), kind="stable")
         order = order[[parts.index[i] != OTHERS for i in order]]
         chosen = parts.iloc[order[:top]]
-        row_values = dense(function.rows(rows))[0].tolist()
+        row_values = dense(numbers)[0].tolist()
         names = []
         for name in chosen.index:
             own = {columns[c]: row_values[c] for c in function.terms.columns(name)}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..arrays import Array
+from ..estimators.validation import new_rows
 from .evaluation import dense, drawable_columns, evaluate
 from .panels import draw_cells, draw_curves, draw_one
 from .shares import check_family, column_names
@@ -92,7 +93,7 @@ class EffectDisplay:
         names = column_names(estimator)
         levels = check_levels(levels, names)
         columns = drawable_columns(estimator, term)
-        rows = estimator.function_.rows(X)
+        rows = new_rows(estimator, X)
         data = dense(rows[:, columns])
         variables = []
         for place, column in enumerate(columns):

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..estimators import MKLClassifierCV, MKLRegressorCV
-from ..estimators.choosing import carried
+from ..fitting.choose import carried
 from .style import GREY, PALETTE, RED, FigureDisplay
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ...backend import on_host
 from ...certificate import from_norm
 from ...families import KernelFamily
 from ...families.pricing import pricer
-from ...families.shortlist import Shortlist
+from ...families.pricing import Shortlist
 from ...objective import Problem
 from ..base import FinalState, Needs, Result
 from .inner import FINEST_GAP, GAP_SHARE, WorkingKernels
