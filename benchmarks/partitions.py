@@ -115,13 +115,13 @@ def workers(path):
 
 def rates():
     """Return rows a second on one core of the passes, by number of features."""
+    from manykernels.partitions import Block, Design, Point
+    from manykernels.partitions.rows import sums_at
     from threadpoolctl import threadpool_limits
 
     from manykernels.families import ProductFamily
     from manykernels.kernels import resolve
     from manykernels.losses import Squared
-    from manykernels.partitions import Block, Design, Point
-    from manykernels.partitions.rows import sums_at
 
     rows = []
     for columns, n in ((20, 200_000), (50, 50_000)):

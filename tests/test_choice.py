@@ -7,10 +7,10 @@ from sklearn.exceptions import ConvergenceWarning
 from checks import make_bases
 from manykernels import MKLRegressor
 from manykernels.bases import FeatureBlocks
-from manykernels.notices import InterruptedWarning
-from manykernels.fitting.progress import Progress
 from manykernels.families import ProductFamily
+from manykernels.fitting.progress import Progress
 from manykernels.losses import Squared
+from manykernels.notices import InterruptedWarning
 from manykernels.objective import Problem
 from manykernels.solvers import FullPass, Greedy, MirrorDescent, WorkingSet, choose, costs
 

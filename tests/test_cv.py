@@ -13,11 +13,11 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 
 from checks import regression
 from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
-from manykernels.notices import InterruptedWarning
 from manykernels.fitting.choose import Candidate, carried, ended, lowest_degree
 from manykernels.fitting.crossval import SPLIT_ROWS
 from manykernels.kernels import Precomputed
 from manykernels.losses import BY_NAME
+from manykernels.notices import InterruptedWarning
 from manykernels.solvers import FullPass, Greedy
 
 ALPHAS = [1.0, 0.1, 0.01]

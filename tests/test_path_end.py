@@ -1,11 +1,13 @@
 """A path of models ends at about the same strength however finely it is sampled."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from manykernels import MKLRegressorCV
-from manykernels.fitting.choose import STEP_DECADES, first_of_steps, path_ended
-from manykernels.fitting.path import SPAN
+from manykernels.fitting.choose import STEP_DECADES, ended, first_of_steps
+from manykernels.fitting.crossval import SPAN
 
 DECADES = -np.log10(SPAN)
 
@@ -33,10 +35,15 @@ def rule_of_models(scores, features, greedy):
     return -best > (1 - 0.01) * -max(scores[:-2])
 
 
-def end_of(losses, ended):
+def path_ended(scores, features, greedy, strengths):
+    solution = SimpleNamespace(in_features=True, coefficients=np.zeros((features, 1)))
+    return ended(scores, SimpleNamespace(solution=solution), greedy, strengths)
+
+
+def end_of(losses, over):
     """Return how many models a path has."""
     scores = (-losses).tolist()
-    return next((n for n in range(1, len(scores)) if ended(scores[:n])), len(scores))
+    return next((n for n in range(1, len(scores)) if over(scores[:n])), len(scores))
 
 
 def end_at(curve, places):

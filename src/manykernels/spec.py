@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,27 +12,25 @@ import numpy as np
 from .bases import FeatureBlocks, GramStack
 from .families import IndexSet, Interactions, KernelFamily, Monomials, ProductFamily, Tuples
 from .kernels import KernelSet, uses_maps
-from .losses import Loss
-from .losses.names import resolve_loss
+from .losses import BY_NAME, Loss, Squared
 from .objective import Problem, exponent
 from .solvers import Greedy, Solver
 
 MOST_TERMS = 100
 """Largest number of terms that cross-validated greedy selection tries. Set by judgement."""
 
+REGRESSION = ("squared", "huber", "epsilon_insensitive")
+CLASSIFICATION = ("logistic", "hinge", "squared_hinge", "squared")
+"""Names of the losses for real targets, and of those for classes."""
+
 
 @dataclass(frozen=True)
 class StopRule:
-    """When a solver stops: relative duality gap, iterations, seconds."""
+    """When a solver stops: iterations, relative duality gap, seconds."""
 
-    tol: float
     max_iter: int
+    tol: float
     max_time: float | None
-
-    @property
-    def limits(self) -> tuple[float, int, float | None]:
-        """Gap, iterations and seconds."""
-        return self.tol, self.max_iter, self.max_time
 
 
 @dataclass(frozen=True)
@@ -101,15 +100,13 @@ class Products:
         rho = self.rho
         if rho is not None and np.shape(rho) == (self.highest + 1,):
             rho = list(rho)[: degree + 1]
-        return ProductFamily(bases, degree, self._kind(kernels, p), rho, kernels.names)
-
-    def _kind(self, kernels: KernelSet, p: float) -> IndexSet:
         kind = self.index_set
         if kind == "auto":
             kind = "monomials" if kernels.powers else "interactions"
+        members: IndexSet = Monomials() if kind == "monomials" else Interactions()
         if kind == "tuples":
-            return Tuples(exponent(p))
-        return Monomials() if kind == "monomials" else Interactions()
+            members = Tuples(exponent(p))
+        return ProductFamily(bases, degree, members, rho, kernels.names)
 
     def size(self, family: KernelFamily) -> int:
         """Return the number of members of the index set."""
@@ -136,12 +133,12 @@ class Spec:
         Whether targets are classes.
     intercept : bool
         Whether an unpenalised constant is added.
-    standardize : {True, "scale", False}
-        How columns are standardised.
-    device : str, optional
-        Where the work is done; None for where the rows are.
+    centres, scales : bool
+        Whether columns are centred, and divided by their standard deviations.
     solver : str or Solver
         What finds the weights.
+    greedy : Greedy or None
+        The same if it is greedy selection.
     strength : float
         The public alpha; not a number where it is to be chosen.
     stop : StopRule
@@ -164,9 +161,10 @@ class Spec:
     loss: Loss
     labelled: bool
     intercept: bool
-    standardize: bool | str
-    device: str | None
+    centres: bool
+    scales: bool
     solver: str | Solver
+    greedy: Greedy | None
     strength: float
     stop: StopRule
     random_state: Any
@@ -174,51 +172,44 @@ class Spec:
     search: Search | None = None
     learn: Callable[[Problem, FeatureBlocks | GramStack], Any] | None = None
 
-    @property
-    def centres(self) -> bool:
-        """Whether columns are centred."""
-        return isinstance(self.standardize, bool | np.bool_) and bool(self.standardize)
-
-    @property
-    def scales(self) -> bool:
-        """Whether columns are divided by their standard deviations."""
-        return self.centres or self.standardize == "scale"
-
-    @property
-    def greedy(self) -> Greedy | None:
-        """Greedy selection, if it was asked for."""
-        if isinstance(self.solver, Greedy):
-            return self.solver
-        return Greedy(MOST_TERMS) if self.solver == "greedy" else None
-
 
 def specify(estimator: Any, labelled: bool, **changes: Any) -> Spec:
     """Resolve the parameters of an estimator; those that it lacks have no effect.
 
     ``changes`` are fields of the specification that a method sets itself.
     """
-
-    def asked(name: str, default: Any = None) -> Any:
-        return getattr(estimator, name, default)
-
+    asked = partial(getattr, estimator)
+    kernels, solver, p = asked("kernels"), asked("solver", "auto"), asked("p", 2.0)
+    greedy = solver if isinstance(solver, Greedy) else None
+    if isinstance(solver, str) and solver == "greedy":
+        greedy = Greedy(MOST_TERMS)
     degrees = tuple(dict.fromkeys(int(d) for d in np.atleast_1d(asked("degree", 0))))
     search = None
     if hasattr(estimator, "alphas"):
-        flags = bool(asked("one_standard_error")), bool(asked("debias"))
+        debias = bool(asked("debias"))
+        flags = bool(asked("one_standard_error")), debias
         search = Search(asked("alphas"), asked("n_alphas"), asked("cv"), *flags, asked("n_jobs"))
+        if greedy is not None:
+            p = 1.0
+        elif p is None:  # one where kernels are selected
+            selected = debias or solver == "working-set" or uses_maps(kernels)
+            p = 1.0 if selected and solver != "full-pass" else 4 / 3
+    standardize = asked("standardize")
+    centres = isinstance(standardize, bool | np.bool_) and bool(standardize)
     fields = {
-        "kernels": asked("kernels"),
+        "kernels": kernels,
         "degrees": degrees,
-        "exponents": _exponents(estimator) if search else (float(asked("p", 2.0)),),
-        "family": Products(asked("index_set", "auto"), asked("rho"), max(degrees)),
+        "exponents": tuple(float(value) for value in np.atleast_1d(p)),
+        "family": Products(asked("index_set", "auto"), asked("rho", None), max(degrees)),
         "loss": resolve_loss(asked("loss"), labelled),
         "labelled": labelled,
         "intercept": bool(asked("fit_intercept")),
-        "standardize": asked("standardize"),
-        "device": asked("device"),
-        "solver": asked("solver", "auto"),
+        "centres": centres,
+        "scales": centres or standardize == "scale",
+        "solver": solver,
+        "greedy": greedy,
         "strength": float(asked("alpha", np.nan)),
-        "stop": StopRule(asked("tol", 0.0), asked("max_iter", 0), asked("max_time")),
+        "stop": StopRule(asked("max_iter", 0), asked("tol", 0.0), asked("max_time", None)),
         "random_state": asked("random_state", 0),
         "verbose": asked("verbose", 0),
         "search": search,
@@ -226,12 +217,30 @@ def specify(estimator: Any, labelled: bool, **changes: Any) -> Spec:
     return Spec(**{**fields, **changes})
 
 
-def _exponents(estimator: Any) -> tuple[float, ...]:
-    """Return the exponents to choose from; by default one where kernels are selected."""
-    solver, p = estimator.solver, estimator.p
-    if isinstance(solver, Greedy) or (isinstance(solver, str) and solver == "greedy"):
-        return (1.0,)
-    if p is not None:
-        return tuple(float(value) for value in np.atleast_1d(p))
-    selected = estimator.debias or solver == "working-set" or uses_maps(estimator.kernels)
-    return (1.0 if selected and solver != "full-pass" else 4 / 3,)
+def resolve_loss(loss: Any, labelled: bool) -> Loss:
+    """Return the loss of an argument, or say what is wrong with it.
+
+    ``labelled`` tells whether targets are classes.
+    """
+    allowed, kind = (CLASSIFICATION, "classifier") if labelled else (REGRESSION, "regressor")
+    if isinstance(loss, str):
+        if loss not in allowed:
+            raise ValueError(
+                f"loss must be one of {', '.join(map(repr, allowed))} for a {kind}, or a loss "
+                f"object; got {loss!r}. See manykernels.losses."
+            )
+        return BY_NAME[loss]()
+    missing = [name for name in ("value", "gradient", "conjugate") if not hasattr(loss, name)]
+    if missing or not (hasattr(loss, "curvature") or hasattr(loss, "conjugate_prox")):
+        raise ValueError(
+            f"loss must be a name or have value, gradient, conjugate, and curvature or "
+            f"conjugate_prox; got {loss!r}. See manykernels.losses."
+        )
+    classes = bool(getattr(loss, "classification", False))
+    if not labelled and classes:
+        raise ValueError(
+            f"loss must be for real targets; got {loss!r}. Use MKLClassifier for classes."
+        )
+    if labelled and not (classes or isinstance(loss, Squared)):
+        raise ValueError(f"loss must be for classes; got {loss!r}. Use loss='logistic'.")
+    return loss

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from abc import ABCMeta, abstractmethod
+from abc import ABCMeta
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -67,51 +67,47 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """Return what was asked for, resolved; a method of its own says here what it is."""
         return specify(self, self.labelled)
 
-    @abstractmethod
-    def _shape_outputs(self, values: Array) -> Any:
-        """Give an array with outputs first the shape that the kind of estimator stores."""
-
     def _keep(self, outcome: Outcome) -> None:
         """Store what a fit gave as public attributes."""
-        kept = {"function_": outcome.function, **outcome.facts}
-        if len(outcome.function.classes):
-            kept["classes_"] = outcome.function.classes
-        kept["intercept_"] = self._shape_outputs(outcome.function.predictor.intercept)
-        if outcome.dual is not None:
-            kept["dual_coef_"] = self._shape_outputs(outcome.dual.T)
-        if outcome.result is not None:
-            kept.update(self._facts(outcome))
-        if outcome.choice is not None:
-            choice = outcome.choice
-            kept["choice_"], kept["score_path_"] = choice, choice.scores
-            kept["best_score_"] = choice.score
-            kept["degree_"], kept["p_"] = choice.candidate.degree, choice.candidate.p
+        function, result, choice = outcome.function, outcome.result, outcome.choice
+        learnt, dual = function.predictor, outcome.dual
+        kept = {"function_": function, "intercept_": learnt.intercept, **outcome.facts}
+        if len(function.classes):
+            kept["classes_"] = function.classes
+        if dual is not None:
+            kept["dual_coef_"] = dual.T
+        if result is not None and isinstance(learnt, Predictor):
+            kept |= {
+                "terms_": list(learnt.indices),
+                "theta_": learnt.theta,
+                "objective_": result.solution.objective,
+                "gap_": result.certificate.relative,
+                "gap_kind_": result.certificate.kind,
+                "n_kernels_": outcome.size,
+                "n_iter_": result.n_iter,
+                "history_": {key: np.array(values) for key, values in result.history.items()},
+            }
+            if learnt.coefficients is not None:
+                kept["coef_"] = learnt.coefficients.T
+        if choice is not None:
+            kept |= {
+                "choice_": choice,
+                "score_path_": choice.scores,
+                "best_score_": choice.score,
+                "degree_": choice.degree,
+                "p_": choice.p,
+            }
             if choice.counts_terms:
                 kept["n_terms_"] = choice.size
             else:
                 kept["alphas_"] = np.array([candidate.sizes for candidate in choice.candidates])
                 kept["alpha_"] = choice.size
-        for name in ("coef_", "dual_coef_", "alphas_", "alpha_", "n_terms_"):  # of an earlier fit
+        outputs = ("coef_", "dual_coef_", "intercept_")  # outputs first; of numbers only one
+        if not self.labelled:
+            kept |= {name: kept[name][0] for name in outputs if name in kept}
+        for name in (*outputs, "alphas_", "alpha_", "n_terms_"):  # of an earlier fit
             vars(self).pop(name, None)
         vars(self).update(kept)
-
-    def _facts(self, outcome: Outcome) -> dict[str, Any]:
-        result, predictor = outcome.result, outcome.function.predictor
-        assert result is not None
-        assert isinstance(predictor, Predictor)
-        facts = {
-            "terms_": list(predictor.indices),
-            "theta_": predictor.theta,
-            "objective_": result.solution.objective,
-            "gap_": result.certificate.relative,
-            "gap_kind_": result.certificate.kind,
-            "n_kernels_": outcome.size,
-            "n_iter_": result.n_iter,
-            "history_": {key: np.array(values) for key, values in result.history.items()},
-        }
-        if predictor.coefficients is not None:
-            facts["coef_"] = self._shape_outputs(predictor.coefficients.T)
-        return facts
 
     def _decision(self, X: Any) -> Array:
         """Return decision values of shape (n_new, c)."""

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..losses import ProbabilisticLoss
-from ..losses.names import resolve_loss
 from ..rows.dask import is_partitioned, lazily
+from ..spec import resolve_loss
 from .base import KernelMachine
 from .validation import like_input
 
@@ -38,9 +38,6 @@ class Regression(RegressorMixin, KernelMachine):  # type: ignore[misc]
         if is_partitioned(X):
             return lazily(self.predict, X, one_row(self))
         return like_input(self._decision(X)[:, 0], X)
-
-    def _shape_outputs(self, values: Array) -> Any:
-        return values[0]
 
 
 def _has_probability(estimator: Classification) -> bool:
@@ -124,9 +121,6 @@ class Classification(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         uniform = np.full_like(positive, 1 / positive.shape[1])
         shares = np.where(total > 0, positive / np.where(total > 0, total, 1), uniform)
         return like_input(shares, X)
-
-    def _shape_outputs(self, values: Array) -> Any:
-        return values
 
 
 def one_row(estimator: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,10 @@ from ..rows.dask import is_partitioned, parts_of
 from ..spec import Spec
 
 
-def centres(estimator: Any) -> bool:
-    """Tell whether an estimator centres columns."""
-    return isinstance(estimator.standardize, bool | np.bool_) and bool(estimator.standardize)
-
-
 def takes_sparse(estimator: Any) -> bool:
-    """Tell whether an estimator takes sparse matrices."""
-    return only_linear(estimator.kernels) and not centres(estimator)
+    """Tell whether an estimator takes sparse matrices: linear kernels of columns not centred."""
+    kept = estimator.standardize == "scale" or not estimator.standardize
+    return only_linear(estimator.kernels) and kept
 
 
 def pairwise(estimator: Any) -> bool:
@@ -75,13 +72,18 @@ def like_input(values: Array, X: Any) -> Any:
 
 def gather(estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any) -> Rows:
     """Return checked rows, in memory or in parts; store what scikit-learn wants known of X."""
-    if is_partitioned(X):
+    if "dask" in sys.modules and is_partitioned(X):
         return _parted(estimator, spec, X, y, sample_weight)
-    place, y = workplace(estimator, X), as_host(y)
+    place, y, sample_weight = workplace(estimator, X), as_host(y), as_host(sample_weight)
     if not spec.labelled:
         _refuse_strings(y)
     X, y = checked(estimator, X, y=y, y_numeric=not spec.labelled, ensure_min_samples=2)
-    weights = _weights(X, sample_weight)
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not np.any(weights > 0):
+        raise ValueError(
+            "sample_weight must have a positive entry; got only zero weights. "
+            "Use sample_weight=None to weigh rows equally."
+        )
     classes, centre = np.empty(0), 0.0
     if spec.labelled:
         classes, targets = _coded(y, weights)
@@ -100,17 +102,6 @@ def column_names(estimator: Any) -> list[str]:
     if names is None:
         return [f"x{j}" for j in range(estimator.n_features_in_)]
     return list(names.tolist())
-
-
-def _weights(X: Array, sample_weight: Any) -> Array:
-    sample_weight = as_host(sample_weight)
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not np.any(weights > 0):
-        raise ValueError(
-            "sample_weight must have a positive entry; got only zero weights. "
-            "Use sample_weight=None to weigh rows equally."
-        )
-    return weights
 
 
 def _coded(y: Array, weights: Array) -> tuple[Array, Array]:

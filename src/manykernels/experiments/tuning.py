@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from ..arrays import Array
 from ..baselines.monomial_lasso import Table
 from ..bases import FeatureBlocks
-from ..notices import InterruptedWarning
 from ..families import ProductFamily
 from ..losses import Squared
+from ..notices import InterruptedWarning
 from ..objective import Problem
 from .methods import Method
 

@@ -121,22 +121,14 @@ def lowest_degree(
 def ended(
     scores: list[float], result: Result, greedy: bool, strengths: Array | None = None
 ) -> bool:
-    """Tell whether a path has come to its end; the last score is that of the result."""
-    features = len(result.solution.coefficients) if result.solution.in_features else 0
-    return path_ended(scores, features, greedy, strengths)
-
-
-def path_ended(
-    scores: list[float], features: int, greedy: bool, strengths: Array | None = None
-) -> bool:
     """Tell whether a path has come to its end.
 
     Parameters
     ----------
     scores : list of float
         Scores of the models so far, minus their losses, from simple to rich.
-    features : int
-        Number of features of the last model; zero if it has none.
+    result : Result
+        The last model.
     greedy : bool
         Whether models differ by a term, not by strength.
     strengths : ndarray, optional
@@ -148,7 +140,8 @@ def path_ended(
     bool
         Whether the model of the last score is to be the last.
     """
-    if not greedy and features > FEATURES:
+    solution = result.solution
+    if not greedy and solution.in_features and len(solution.coefficients) > FEATURES:
         return True
     judged = np.array(scores)
     if strengths is not None and not greedy:

@@ -15,12 +15,21 @@ from ..arrays import Array
 from ..function import Function, without_shares
 from ..notices import InterruptedWarning, notify
 from ..randomness import generator
-from ..rows import Prepared, Rows
-from ..spec import Search, Spec
+from ..rows import Fits, Prepared, Rows
+from ..solvers import Result
+from ..spec import Search, Spec, StopRule
 from .choose import Candidate, carried, ended, lowest_degree
-from .path import path, sizes_of
-from .progress import CHOOSING, current
-from .threads import threads_for
+from .progress import CHOOSING, Progress, current
+
+EXPLAINED = 0.01
+"""Share of the risk that the model of the largest strength explains, so that paths begin with
+next to nothing. Set by judgement."""
+
+SPAN = 1e-6
+"""Smallest strength of a grid made from the data, relative to the largest. Set by judgement."""
+
+UNEXPLAINED = 1e-20
+"""Kernels that explain less than this share of the risk at unit strength explain rounding only."""
 
 FOLD_TOL = 3.0
 """Tolerance of the models of folds, which are only compared, relative to that of the last fit. Set
@@ -93,6 +102,8 @@ class Choice:
         Its mean score; folds whose path has ended count with their last score.
     counts_terms : bool
         Whether sizes are numbers of terms (greedy selection) rather than strengths.
+    degree, p, size : int, float, float or int
+        What was chosen: degree, exponent, and strength or number of terms.
     folds : tuple of FoldModel
         The models of the chosen setting; not stored in model files.
     """
@@ -102,17 +113,10 @@ class Choice:
     best: tuple[int, int]
     score: float
     counts_terms: bool
+    degree: int
+    p: float
+    size: Any
     folds: tuple[FoldModel, ...] = ()
-
-    @property
-    def candidate(self) -> Candidate:
-        """The degree and exponent chosen."""
-        return self.candidates[self.best[0]]
-
-    @property
-    def size(self) -> Any:
-        """The strength or number of terms chosen."""
-        return self.candidate.sizes[self.best[1]].item()
 
     def predictions(self, count: int) -> Array:
         """Return out-of-fold predictions of ``count`` rows, of shape (count, c).
@@ -157,9 +161,12 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
     if not splits:
         raise ValueError("cv must give folds; got none. Use cv=5.")
     rng = generator(spec.random_state)
-    candidates, ready = [], {}
+    candidates: list[Candidate] = []
+    ready: dict[int, Prepared] = {}
     for degree in spec.degrees:
-        ready[degree] = _again(spec, rows, degree, list(ready.values()))
+        last = ready[candidates[-1].degree] if candidates else None
+        again = last is None or last.kernels.by_degree
+        ready[degree] = rows.prepare(spec, degree) if again or last is None else last
         for p in spec.exponents:
             fits = ready[degree].fits(spec, degree, p)
             if search.debias and not fits.family.explicit:
@@ -176,9 +183,23 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
     # Folds may come from a generator, which cannot be copied and is not needed any more.
     work = partial(score_fold, replace(spec, search=replace(search, cv=None)), rows, candidates)
     workers = Parallel(n_jobs=search.n_jobs if rows.in_memory else 1, return_as="generator")
-    paths = _in_order(workers(delayed(work)(fold) for fold in folds), len(folds))
+    paths: list[list[FoldPath]] = []
+    interrupted = False
+    try:
+        for found, interrupted in workers(delayed(work)(fold) for fold in folds):
+            if not interrupted or not paths:
+                paths.append(found)
+            if interrupted:
+                break
+    except KeyboardInterrupt:
+        if not paths:
+            raise
+        interrupted = True
+    if interrupted:  # what is finished is kept
+        message = f"Interrupted: the choice rests on {len(paths)} of {len(folds)} folds."
+        notify(message, InterruptedWarning)
     choice = _choose(search, candidates, paths, spec.greedy is not None)
-    return choice, ready[choice.candidate.degree]
+    return choice, ready[choice.degree]
 
 
 def _splits(spec: Spec, rows: Rows) -> Iterator[tuple[Array, Array]]:
@@ -191,10 +212,36 @@ def _splits(spec: Spec, rows: Rows) -> Iterator[tuple[Array, Array]]:
     return check_cv(cv, labels if classes else None, classifier=classes).split(X, labels)
 
 
-def _again(spec: Spec, rows: Rows, degree: int, before: Sequence[Prepared]) -> Prepared:
-    """Return rows prepared for a degree: those of another one if kernels do not depend on it."""
-    shared = bool(before) and not before[-1].kernels.by_degree
-    return before[-1] if shared else rows.prepare(spec, degree)
+def sizes_of(spec: Spec, fits: Fits, rng: np.random.Generator) -> Array:
+    """Return the sizes of the models of a path: strengths, descending, or numbers of terms."""
+    search, greedy = spec.search, spec.greedy
+    assert search is not None
+    if greedy is not None:
+        return np.arange(greedy.terms + 1)
+    if search.alphas is not None:
+        return np.sort(np.asarray(search.alphas, dtype=float))[::-1]
+    risk, norm = fits.start(rng)
+    largest = norm / (EXPLAINED * risk) if norm > UNEXPLAINED * risk else 1.0
+    if search.n_alphas == 1:
+        return np.array([largest])
+    return np.geomspace(largest, largest * SPAN, search.n_alphas)
+
+
+def path(
+    spec: Spec, fits: Fits, sizes: Array, stop: StopRule, rng: np.random.Generator
+) -> Iterator[Result]:
+    """Yield the models of a path, from simple to rich, each started from the one before."""
+    assert spec.search is not None
+    if spec.greedy is not None:
+        yield from fits.grow(spec.greedy, stop, rng)
+        return
+    watch, size = current(), spec.family.size(fits.family)
+    last: Result | None = None
+    for number, strength in enumerate(sizes.tolist()):
+        place = number, len(sizes)
+        progress = Progress(watch, size, stop.tol, stop.max_iter, stop.max_time, place)
+        last = fits.solve(spec.solver, strength, stop, rng, last, progress)
+        yield fits.refit(last) if spec.search.debias else last
 
 
 def score_fold(
@@ -205,14 +252,14 @@ def score_fold(
     rng = np.random.default_rng(fold.seed)
     stop = replace(spec.stop, tol=FOLD_TOL * spec.stop.tol)
     paths: list[FoldPath] = []
-    ready: dict[int, Prepared] = {}
     # In a process of its own; here, the whole fit has its limit already.
-    with threads_for(inside):
+    with inside.threads():
+        degree = candidates[0].degree
+        prepared = inside.prepare(spec, degree)
         for candidate in candidates:
+            if candidate.degree != degree and prepared.kernels.by_degree:
+                prepared = inside.prepare(spec, candidate.degree)
             degree = candidate.degree
-            if degree not in ready:
-                ready = {degree: _again(spec, inside, degree, list(ready.values()))}
-            prepared = ready[degree]
             fits = prepared.fits(spec, degree, candidate.p)
             judge = fits.judge(outside)
             _begin(fold, len(paths), candidates)
@@ -243,26 +290,6 @@ def _begin(fold: Fold, number: int, candidates: Sequence[Candidate]) -> None:
     watch.stage(label, done * share, (done + 1) * share)
 
 
-def _in_order(results: Any, folds: int) -> list[list[FoldPath]]:
-    """Collect the paths of folds; what is finished when Ctrl-C comes is kept."""
-    paths: list[list[FoldPath]] = []
-    interrupted = False
-    try:
-        for found, interrupted in results:
-            if not interrupted or not paths:
-                paths.append(found)
-            if interrupted:
-                break
-    except KeyboardInterrupt:
-        if not paths:
-            raise
-        interrupted = True
-    if interrupted:
-        message = f"Interrupted: the choice rests on {len(paths)} of {folds} folds."
-        notify(message, InterruptedWarning)
-    return paths
-
-
 def _choose(
     search: Search, candidates: list[Candidate], paths: list[list[FoldPath]], counts_terms: bool
 ) -> Choice:
@@ -286,5 +313,7 @@ def _choose(
         for found in paths
         if len(found) > number and found[number].models
     )
-    score = float(mean[number, place])
-    return Choice(candidates, known, (number, place), score, counts_terms, folds)
+    score, chosen = float(mean[number, place]), candidates[number]
+    size = chosen.sizes[place].item()
+    setting = chosen.degree, chosen.p, size
+    return Choice(candidates, known, (number, place), score, counts_terms, *setting, folds)

@@ -17,7 +17,6 @@ from ..solvers import Result
 from ..spec import Spec
 from .crossval import Choice, crossval
 from .progress import CHOOSING, Progress, watching
-from .threads import threads_for
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Outcome:
 
 def fit(spec: Spec, rows: Rows) -> Outcome:
     """Fit a specification to rows."""
-    with watching(spec.verbose) as watch, threads_for(rows):
+    with watching(spec.verbose) as watch, rows.threads():
         if watch is not None and not rows.in_memory:
             watch.report("first look at the rows", 0.0)
         if spec.search is None:
@@ -59,15 +58,12 @@ def fit(spec: Spec, rows: Rows) -> Outcome:
         choice, prepared = crossval(spec, rows)
         if watch is not None:
             watch.stage("all rows", CHOOSING, 1.0)
-        return replace(weigh(settled(spec, choice), rows, prepared), choice=choice)
-
-
-def settled(spec: Spec, choice: Choice) -> Spec:
-    """Return the specification of the fit to all rows, with nothing left to choose."""
-    chosen = {"degrees": (choice.candidate.degree,), "exponents": (choice.candidate.p,)}
-    if spec.greedy is not None:
-        return replace(spec, solver=replace(spec.greedy, terms=choice.size), strength=1.0, **chosen)
-    return replace(spec, strength=choice.size, **chosen)
+        settled = replace(spec, degrees=(choice.degree,), exponents=(choice.p,))
+        if spec.greedy is None:
+            settled = replace(settled, strength=choice.size)
+        else:
+            settled = replace(settled, solver=replace(spec.greedy, terms=choice.size), strength=1.0)
+        return replace(weigh(settled, rows, prepared), choice=choice)
 
 
 def weigh(spec: Spec, rows: Rows, prepared: Prepared) -> Outcome:
@@ -76,7 +72,7 @@ def weigh(spec: Spec, rows: Rows, prepared: Prepared) -> Outcome:
     fits = prepared.fits(spec, degree, p)
     size = spec.family.size(fits.family)
     with watching(spec.verbose) as watch:
-        progress = Progress(watch, size, *spec.stop.limits)
+        progress = Progress(watch, size, spec.stop.tol, spec.stop.max_iter, spec.stop.max_time)
         rng = generator(spec.random_state)
         result = fits.solve(spec.solver, spec.strength, spec.stop, rng, None, progress)
     if spec.search is not None and spec.search.debias and spec.greedy is None:

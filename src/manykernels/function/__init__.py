@@ -1,7 +1,7 @@
 """The learnt function: predictions, the kernel, terms and their contributions."""
 
-from .function import Function, scaled
-from .predictor import Learnt, Predictor, make_predictor, without_shares
+from .function import Function
+from .predictor import Learnt, Predictor, make_predictor, scaled, without_shares
 from .terms import Terms
 
 __all__ = ["Function", "Learnt", "Predictor", "Terms", "make_predictor", "scaled", "without_shares"]

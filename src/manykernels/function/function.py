@@ -7,29 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from ..arrays import Array
 from ..backend import HOST
 from ..bases import FeatureBlocks, GramStack
 from ..kernels import KernelSet
-from .predictor import Learnt, Predictor
+from .predictor import Learnt, Predictor, scaled
 from .terms import Terms
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def scaled(scaler: StandardScaler | None, X: Array) -> Array:
-    """Return standardised rows; ``scaler`` is None where columns stay as they are."""
-    if scaler is None:
-        return X
-    if sparse.issparse(X):
-        return scaler.transform(X)
-    # One copy, column by column as features are held.
-    return scaler.transform(np.array(X, order="F"), copy=False)
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,24 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
 from ..arrays import Array, Index
 from ..backend import beside, segment_sums, times, to_host
 from ..bases import FeatureBlocks, GramStack
 from ..families import KernelFamily
 from ..solvers import Result
+
+
+def scaled(scaler: StandardScaler | None, X: Array) -> Array:
+    """Return standardised rows; ``scaler`` is None where columns stay as they are."""
+    if scaler is None:
+        return X
+    if sparse.issparse(X):
+        return scaler.transform(X)
+    # One copy, column by column as features are held.
+    return scaler.transform(np.array(X, order="F"), copy=False)
 
 
 class Learnt(Protocol):

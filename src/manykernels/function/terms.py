@@ -71,7 +71,10 @@ class Terms:
     def degree(self, name: str) -> int:
         """Return the number of variables of a term, powers counted if they have one kernel each."""
         family = self.predictor.family
-        names, factors = family.names, family.factors(self.predictor.indices[self._kernels[name][0]])
+        names, factors = (
+            family.names,
+            family.factors(self.predictor.indices[self._kernels[name][0]]),
+        )
         return len({names[j] for j in factors}) if len(set(names)) < len(names) else len(factors)
 
     def sign(self, name: str) -> int:

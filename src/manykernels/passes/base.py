@@ -13,8 +13,7 @@ from ..certificate import Certificate
 from ..dual import DualSolution
 from ..families import ProductFamily
 from ..function import Predictor
-from ..solvers import HISTORY, Result
-from ..solvers import Callback
+from ..solvers import HISTORY, Callback, Result
 from ..spec import StopRule
 from .moments import Moments
 from .sums import PartsModel, Recipe, Sums, Totals, feature_moments, loss_at, sums_at

@@ -11,8 +11,7 @@ import numpy as np
 from ..arrays import Array, Index
 from ..families import ProductFamily
 from ..objective import weights_from_norms
-from ..solvers import Result, Solver
-from ..solvers import Callback
+from ..solvers import Callback, Result, Solver
 from ..spec import StopRule
 from .base import PassFits, Record, kernel_norms
 from .whole import INNER_SHARE, Whole

@@ -259,5 +259,3 @@ def loss_at(block: Block, recipe: Recipe, model: PartsModel) -> Array:
         loss += float(np.sum(part.weights[:, None] * values))
         weight += float(part.weights.sum())
     return np.array([loss, weight])
-
-

@@ -13,11 +13,10 @@ from ..certificate import Certificate
 from ..losses import Squared
 from ..objective import dual_exponent, weights_from_norms
 from ..potentials import power_norm
-from ..solvers import Greedy, Result, Solver, debiased
-from ..solvers.paths import growing
+from ..solvers import Callback, Greedy, Result, Solver, debiased
 from ..solvers.acceleration import accelerated
-from ..solvers import Callback
 from ..solvers.base import from_state
+from ..solvers.paths import growing
 from ..spec import StopRule
 from .base import LEAST_CURVATURE, LIGHT_FOLDS, PassFits, Record, kernel_norms, used
 from .moments import Moments
@@ -230,9 +229,7 @@ class Whole(PassFits):
     def _norms(self, values: Array) -> Array:
         return kernel_norms(values, self.owners, len(self.indices))
 
-    def _judged(
-        self, sums: Sums, model: PartsModel, strength: float
-    ) -> tuple[float, Certificate]:
+    def _judged(self, sums: Sums, model: PartsModel, strength: float) -> tuple[float, Certificate]:
         """Return objective and certificate at a model of all kernels."""
         p = self.recipe.p
         size = power_norm(self._norms(model.coefficients), p)

@@ -7,6 +7,7 @@ base kernels fitted. From these come ``Fits``: models of one family of kernels o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -16,8 +17,7 @@ from ..arrays import Array
 from ..families import KernelFamily
 from ..function import Predictor
 from ..kernels import KernelSet
-from ..solvers import Greedy, Result, Solver
-from ..solvers import Callback
+from ..solvers import Callback, Greedy, Result, Solver
 from ..spec import Spec, StopRule
 
 
@@ -108,6 +108,10 @@ class Rows(Protocol):
     @property
     def in_memory(self) -> bool:
         """Whether all rows are in the memory of this process."""
+        ...
+
+    def threads(self) -> AbstractContextManager[Any]:
+        """Return a context with as many BLAS threads as work on these rows can use."""
         ...
 
     def for_splitter(self) -> tuple[Array, Array]:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from ..arrays import Array, Index
 from ..backend import to_host
 from ..bases import FeatureBlocks, GramStack
+from ..families import KernelFamily
 from ..function import Predictor, make_predictor, scaled
 from ..kernels import KernelSet, resolve
 from ..objective import Problem
-from ..solvers import Greedy, Result, Solver, describe, match, run
-from ..solvers import Callback
+from ..solvers import Callback, Greedy, Result, Solver, describe, match, run
 from ..solvers.paths import at_no_effect, growing, unpenalised
 from ..spec import Spec, StopRule
+
+ONE_THREAD_ROWS = 2_000
+"""Largest number of rows for which a fit runs on one BLAS thread: with two it took 2 to 5 times as
+long there (``benchmarks/choices.py``)."""
 
 LARGEST_EXPONENT = 280.0
 """Decimal exponent that products of features must stay below: doubles end at 308, and sums of
@@ -71,6 +77,11 @@ class MemoryRows:
         """Number of rows."""
         return int(self.X.shape[0])
 
+    def threads(self) -> AbstractContextManager[Any]:
+        """Limit BLAS to one thread where the matrix products of a fit are too small for more."""
+        few = self.X.shape[0] <= ONE_THREAD_ROWS
+        return threadpool_limits(1, user_api="blas") if few else nullcontext()
+
     def for_splitter(self) -> tuple[Array, Array]:
         """Return the rows, and targets or class numbers."""
         return self.X, self.y[:, 0] if self.y.shape[1] == 1 else self.y.argmax(axis=1)
@@ -90,7 +101,7 @@ class MemoryRows:
     def prepare(self, spec: Spec, degree: int) -> MemoryPrepared:
         """Standardise the columns of the rows of positive weight and fit the base kernels."""
         used = np.flatnonzero(self.weights > 0)
-        rows = self.X if len(used) == self.count else self.X[used]
+        rows = self.X if len(used) == len(self.y) else self.X[used]
         weights = self.weights[used] / self.weights[used].sum()
         kernels = resolve(spec.kernels, self.names, degree)
         kernels.use(used, self.X.shape)
@@ -133,14 +144,15 @@ class MemoryPrepared:
     y: Array
     weights: Array
 
+    def fits(self, spec: Spec, degree: int, p: float) -> MemoryFits:
+        """Return the fits of a degree and an exponent."""
+        family = spec.family(self.bases, self.kernels, degree, p)
+        return MemoryFits(self, family, self.problem(spec, p), self.rows.centre, spec.verbose)
+
     def problem(self, spec: Spec, p: float) -> Problem:
         """Return the problem; of strength one where the strength is to be chosen."""
         strength = spec.strength if np.isfinite(spec.strength) else 1.0
         return Problem(self.y, self.weights, spec.loss, strength, p, spec.intercept)
-
-    def fits(self, spec: Spec, degree: int, p: float) -> MemoryFits:
-        """Return the fits of a degree and an exponent."""
-        return MemoryFits(self, spec, degree, p)
 
     def dual(self, alpha: Array) -> Array:
         """Return dual variables of all rows, zero for those of no weight."""
@@ -149,13 +161,15 @@ class MemoryPrepared:
         return out
 
 
+@dataclass(frozen=True)
 class MemoryFits:
     """Models of one family of kernels on rows in memory; see :class:`~.base.Fits`."""
 
-    def __init__(self, prepared: MemoryPrepared, spec: Spec, degree: int, p: float) -> None:
-        self.prepared, self.verbose = prepared, spec.verbose
-        self.family = spec.family(prepared.bases, prepared.kernels, degree, p)
-        self.problem, self.centre = prepared.problem(spec, p), prepared.rows.centre
+    prepared: MemoryPrepared
+    family: KernelFamily
+    problem: Problem
+    centre: float
+    verbose: int
 
     def start(self, rng: np.random.Generator) -> tuple[float, float]:
         """Return the risk of the best constant, and the dual norm of the gradients there."""
@@ -186,17 +200,9 @@ class MemoryFits:
         """Yield the models of 0, 1, 2, ... terms."""
         return growing(greedy, self.problem, self.family, stop.max_iter, stop.max_time, rng)
 
-    def judge(self, rows: MemoryRows) -> Callable[[Result], tuple[float, Array]]:
+    def judge(self, rows: MemoryRows) -> HeldOut:
         """Return a function from models to their mean loss on other rows and predictions there."""
-        evaluate = Evaluator(self, rows)
-        held = rows.weights / (rows.weights.sum() or 1.0)
-        value = self.problem.loss.value
-
-        def judged(result: Result) -> tuple[float, Array]:
-            values = evaluate(result)
-            return float(np.sum(held[:, None] * value(rows.y, values))), values + rows.centre
-
-        return judged
+        return HeldOut(self, rows)
 
     def predictor(self, result: Result) -> Predictor:
         """Return the learnt function of a model."""
@@ -208,37 +214,40 @@ class MemoryFits:
         return self.prepared.dual(result.solution.alpha)
 
 
-class Evaluator:
-    """Predictions of the models of one path on other rows.
+class HeldOut:
+    """The mean loss of the models of one path on other rows, and predictions there.
 
     Features of a kernel on these rows are made once for the whole path.
     """
 
     def __init__(self, fits: MemoryFits, rows: MemoryRows) -> None:
         prepared = fits.prepared
-        self.fits = fits
+        self.fits, self.rows = fits, rows
         self.bases = prepared.kernels.on(scaled(prepared.scaler, rows.X), rows.X, rows.place)
         self.here = fits.family.on(self.bases)
         self.columns: dict[Index, Array] = {}
 
-    def __call__(self, result: Result) -> Array:
-        """Return decision values less the centre of the targets, of shape (n_new, c)."""
-        solution, fits = result.solution, self.fits
+    def __call__(self, result: Result) -> tuple[float, Array]:
+        """Return the mean loss, and decision values of shape (n_new, c)."""
+        solution, problem = result.solution, self.fits.problem
         if not solution.in_features or result.closed:
-            learnt = make_predictor(fits.family, result, fits.problem.weights)
-            return learnt.decision(self.bases)
-        fresh = [index for index in result.indices if index not in self.columns]
-        if fresh:
-            columns, owners = self.here.features(fresh)
-            columns = to_host(columns)
-            for i, index in enumerate(fresh):
-                self.columns[index] = columns[:, owners == i]
-        out = np.zeros((self.here.rows, solution.coefficients.shape[1])) + solution.intercept
-        if not len(result.indices):
-            return out
-        parts = [self.columns[index] for index in result.indices]
-        roots = np.repeat(np.sqrt(result.theta), [part.shape[1] for part in parts])
-        return out + np.hstack(parts) @ (roots[:, None] * solution.coefficients)
+            learnt = make_predictor(self.fits.family, result, problem.weights)
+            values = learnt.decision(self.bases)
+        else:
+            fresh = [index for index in result.indices if index not in self.columns]
+            if fresh:
+                columns, owners = self.here.features(fresh)
+                columns = to_host(columns)
+                for i, index in enumerate(fresh):
+                    self.columns[index] = columns[:, owners == i]
+            values = np.zeros((len(self.rows.y), len(solution.intercept))) + solution.intercept
+            parts = [self.columns[index] for index in result.indices]
+            if parts:
+                roots = np.repeat(np.sqrt(result.theta), [part.shape[1] for part in parts])
+                values = values + np.hstack(parts) @ (roots[:, None] * solution.coefficients)
+        held = self.rows.weights / (self.rows.weights.sum() or 1.0)
+        losses = problem.loss.value(self.rows.y, values)
+        return float(np.sum(held[:, None] * losses)), values + self.fits.centre
 
 
 def _refuse_overflow(bases: FeatureBlocks | GramStack, degree: int) -> None:

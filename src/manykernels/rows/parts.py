@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -167,6 +168,10 @@ class PartedRows:
     def classes(self) -> Array:
         """The classes, empty for real targets."""
         return self.summary.classes if self.whole is None else self.whole.classes
+
+    def threads(self) -> AbstractContextManager[Any]:
+        """Return a context that leaves threads to whoever holds the parts."""
+        return nullcontext()
 
     def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return the sum over parts of ``function(block, *arguments)``; one pass."""

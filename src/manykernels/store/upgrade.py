@@ -34,4 +34,5 @@ def _choice(state: dict[str, Any], candidate: Any, place: int, class_of: Any) ->
     pairs = list(product(degrees, exponents))
     candidates = [class_of("Candidate")(*pair, own) for pair, own in zip(pairs, sizes, strict=True)]
     best = pairs.index((candidate.degree, candidate.p)), place
-    return class_of("Choice")(candidates, scores, best, state["best_score_"], greedy)
+    chosen = candidate.degree, candidate.p, candidate.sizes[place].item()
+    return class_of("Choice")(candidates, scores, best, state["best_score_"], greedy, *chosen)

@@ -13,8 +13,7 @@ from ...arrays import Array
 from ...backend import on_host
 from ...certificate import from_norm
 from ...families import KernelFamily
-from ...families.pricing import pricer
-from ...families.pricing import Shortlist
+from ...families.pricing import Shortlist, pricer
 from ...objective import Problem
 from ..base import FinalState, Needs, Result
 from .inner import FINEST_GAP, GAP_SHARE, WorkingKernels
