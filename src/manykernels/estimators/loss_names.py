@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..losses import BY_NAME, Loss, Squared
+from ..losses import LOSSES_BY_NAME, Loss, Squared
 
 REGRESSION = ("squared", "huber", "epsilon_insensitive")
 CLASSIFICATION = ("logistic", "hinge", "squared_hinge", "squared")
@@ -18,7 +18,7 @@ def resolve_loss(loss: Any, allowed: tuple[str, ...], kind: str) -> Loss:
                 f"loss must be one of {', '.join(map(repr, allowed))} for a {kind}, or a loss "
                 f"object; got {loss!r}. See manykernels.losses."
             )
-        return BY_NAME[loss]()
+        return LOSSES_BY_NAME[loss]()
     missing = [name for name in ("value", "gradient", "conjugate") if not hasattr(loss, name)]
     if missing or not (hasattr(loss, "curvature") or hasattr(loss, "conjugate_prox")):
         raise ValueError(

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import Array, Index
 from ..families import ProductFamily
+from ..objective import weights_from_norms
 from .model import Fitted, Limits, Record, Task
 from .passes import certificate_of, constant, covariances_of
 from .rows import Design, Parts, Point, Sums, sums_at
@@ -142,8 +143,7 @@ def fitted_norm(family: ProductFamily, point: Point) -> float:
 
 def weights_of(family: ProductFamily, point: Point) -> Array:
     """Return the weights that p = 1 gives to the kernels of a model."""
-    norms = _kernel_norms(family, point)
-    return norms / (norms.sum() or 1.0)
+    return weights_from_norms(_kernel_norms(family, point), 1.0)
 
 
 def _kernel_norms(family: ProductFamily, point: Point) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array, Index
 from ..certificate import Certificate
 from ..losses import Squared
-from ..objective import exponent
+from ..objective import dual_exponent, weights_from_norms
 from ..potentials import power_norm
 from ..solvers import Result
 from ..solvers.acceleration import accelerated
@@ -72,7 +72,7 @@ class Whole:
     def start(self) -> tuple[float, float]:
         """Return the risk of the best constant, and the dual norm of the gradients there."""
         sums, _ = constant(self.parts, self.design, self.task, self.nothing(), False)
-        return sums.risk, power_norm(self._norms(sums.pull) ** 2, _dual(self.task.p))
+        return sums.risk, power_norm(self._norms(sums.pull) ** 2, dual_exponent(self.task.p))
 
     def prepare(self) -> Moments:
         """Return the moments of all features and targets, for the squared loss; one pass."""
@@ -150,7 +150,7 @@ class Whole:
             interrupted = True
         assert best is not None
         objective, point, certificate = best
-        theta = self._theta(point.coefficients)
+        theta = weights_from_norms(self._norms(point.coefficients), self.task.p)
         converged = certificate.relative <= limits.tol
         used, theta = _used(point, theta, self.widths)
         return Fitted(used, theta, objective, certificate, record.history, converged, interrupted)
@@ -184,30 +184,13 @@ class Whole:
         energy = np.bincount(self.owners, np.sum(values**2, axis=1), minlength=len(self.indices))
         return np.sqrt(energy)
 
-    def _theta(self, coefficients: Array) -> Array:
-        r"""Return :math:`\theta_i = \|w_i\|^{2-p} / (\sum_j\|w_j\|^p)^{(2-p)/p}`."""
-        norms, p = self._norms(coefficients), self.task.p
-        if p == 2:
-            return np.ones(len(norms))
-        size = power_norm(norms, p)
-        if not size > 0:
-            return np.zeros(len(norms))
-        return np.asarray((norms / size) ** (2 - p))
-
     def _judge(self, sums: Sums, point: Point, strength: float) -> tuple[float, Certificate]:
         """Return objective and certificate at a point."""
         size = power_norm(self._norms(point.coefficients), self.task.p)
         objective = sums.risk + strength / 2 * size**2
         masses = (self._norms(sums.pull) / strength) ** 2
-        norm = power_norm(masses, _dual(self.task.p))
+        norm = power_norm(masses, dual_exponent(self.task.p))
         return objective, certificate_of(self.task, sums, point, strength, norm, objective)
-
-
-def _dual(p: float) -> float:
-    """Return the exponent of the dual norm of gradients."""
-    if p == 2:
-        return 1.0
-    return np.inf if p == 1 else exponent(p) / (exponent(p) - 1)
 
 
 def _flat(point: Point) -> Array:
