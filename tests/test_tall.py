@@ -13,8 +13,8 @@ def columns(request, rng, monkeypatch):
     """Return columns and the array that they stand for."""
     if request.param == "blocks":
         monkeypatch.setattr(tall, "TALL_BYTES", 0)
-        monkeypatch.setattr(tall, "BLOCK_ENTRIES", 30)
-        monkeypatch.setattr(tall, "LEAST_ROWS", 1)
+        monkeypatch.setattr(tall, "TALL_ENTRIES", 30)
+        monkeypatch.setattr(tall, "TALL_ROWS", 1)
     values = rng.normal(size=(23, 5)) + 10 * rng.normal(size=5)
     return TallColumns(lambda rows: values[rows], 23, 5), values
 

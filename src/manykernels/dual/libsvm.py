@@ -15,15 +15,16 @@ from ..objective import Problem
 from .newton import RidgePoint
 from .systems import System
 
-LARGEST = 5_000
-"""Rows above which a kernel matrix is not made for libsvm."""
+LIBSVM_ROWS = 5_000
+"""Number of rows up to which a kernel matrix is made for libsvm. Set by judgement, not measured."""
 
-_STEPS = 100_000  # libsvm's own limit; what it leaves is done by Newton steps
+LIBSVM_STEPS = 100_000
+"""Most steps of libsvm; what it leaves is done by Newton steps. Set by judgement, not measured."""
 
 
 def solvable(problem: Problem) -> bool:
     """Tell whether libsvm solves this problem: it always fits an intercept and needs two labels."""
-    small = problem.intercept and len(problem.y) <= LARGEST
+    small = problem.intercept and len(problem.y) <= LIBSVM_ROWS
     if isinstance(problem.loss, Hinge):
         return small and len(np.unique(problem.y)) == 2
     return small and isinstance(problem.loss, EpsilonInsensitive)
@@ -38,7 +39,7 @@ def solve_libsvm(problem: Problem, system: System) -> tuple[RidgePoint, Array]:
         "kernel": "precomputed",
         "C": 1 / problem.strength,
         "tol": 1e-9,
-        "max_iter": _STEPS,
+        "max_iter": LIBSVM_STEPS,
     }
     machine = (
         SVR(epsilon=problem.loss.epsilon, **options)

@@ -11,14 +11,17 @@ from ..arrays import Array
 from ..backend import beside, namespace, on_host, take, times, to_host
 from .systems import Ridge, factorise
 
-BLOCK_ENTRIES = 2**19
-"""Numbers of a block of rows."""
+TALL_ENTRIES = 2**19
+"""Number of entries of a block of rows, four megabytes, so that it stays in the cache. Set by
+judgement, not measured."""
 
-LEAST_ROWS = 2048
-"""Fewest rows of a block: each kernel of a block costs some calls, however short they are."""
+TALL_ROWS = 2048
+"""Least number of rows of a block: each kernel of a block costs some calls, however few rows it
+has. Set by judgement, not measured."""
 
 TALL_BYTES = 16 * 2**20
-"""Columns that take more bytes are not held whole, unless more are allowed for."""
+"""Bytes up to which columns are held whole, unless more are allowed for. Set by judgement, not
+measured."""
 
 
 class TallColumns:
@@ -40,7 +43,7 @@ class TallColumns:
         self.rows, self.width, self.most = rows, width, most
         self.small = 8 * rows * width <= most
         self.make = make
-        self.height = max(LEAST_ROWS, BLOCK_ENTRIES // max(1, width))
+        self.height = max(TALL_ROWS, TALL_ENTRIES // max(1, width))
         if self.small:
             whole = make(slice(0, rows))
             self.make = lambda part: whole[part, :]

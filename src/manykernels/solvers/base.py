@@ -115,22 +115,9 @@ class State(Protocol):
 
 @dataclass(frozen=True)
 class FinalState:
-    """A state whose predictor and certificate are those of its weights.
+    """A :class:`State` whose predictor and certificate are those of its weights.
 
-    Attributes
-    ----------
-    k : int
-        Number of the step to come, from 1.
-    indices : list of Index
-        Kernels with a positive weight.
-    theta : ndarray
-        Their weights.
-    solution : DualSolution
-        Predictor and objective.
-    certificate : Certificate
-        The duality gap over the whole family.
-    memory : object, optional
-        What the solver has computed that does not depend on the strength.
+    ``indices`` are the kernels with a positive weight, and ``theta`` their weights.
     """
 
     k: int

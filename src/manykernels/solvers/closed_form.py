@@ -28,14 +28,9 @@ not measured."""
 
 @dataclass(frozen=True)
 class KernelTotal(FinalState):
-    """The sum of all kernels; of very many only the important ones are listed.
+    """The sum of all kernels, ``active`` in number; of very many the important ones are listed.
 
-    Attributes
-    ----------
-    active : int
-        Number of kernels of the family.
-    closed : bool
-        Whether the kernel is a matrix in closed form, so that not all kernels need be listed.
+    ``closed`` says whether it is a matrix in closed form, so that not all need be listed.
     """
 
     active: int = 0

@@ -52,21 +52,7 @@ LOWEST_LOG_WEIGHT = np.log(1e-100)
 
 @dataclass(frozen=True)
 class Pass:
-    """The weights of all kernels of a list, and what they give.
-
-    Attributes
-    ----------
-    k : int
-        Number of the update to come, from 1.
-    family : KernelFamily
-        All kernels.
-    theta : ndarray
-        Their weights.
-    solution : DualSolution
-        Predictor and objective.
-    certificate : Certificate
-        The exact duality gap.
-    """
+    """The state before an update: ``theta`` has the weights of all kernels of a family."""
 
     k: int
     family: KernelFamily

@@ -113,18 +113,9 @@ def debiased(problem: Problem, family: KernelFamily, indices: Sequence[Index]) -
 
 @dataclass(frozen=True)
 class Pool:
-    """Candidates of greedy selection.
+    """Candidates: kernels, their columns as the fit wants them, and the first column of each.
 
-    Attributes
-    ----------
-    indices : list of Index
-        The kernels.
-    prepared : ndarray of shape (n, m)
-        Their columns as the fit wants them.
-    starts : ndarray of int
-        The first column of each.
-    priors : ndarray
-        What the gain of each is multiplied by; smaller for kernels of a larger scale factor.
+    ``priors`` are what their gains are multiplied by: smaller where the scale factor is larger.
     """
 
     indices: list[Index]

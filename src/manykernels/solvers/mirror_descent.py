@@ -37,14 +37,8 @@ class DescentState:
 
     Attributes
     ----------
-    k : int
-        Number of the step to come, from 1.
     iterate : Iterate
         The weights :math:`\theta^{(k-1)}` (they change when the generator goes on).
-    solution : DualSolution
-        Predictor and objective at these weights.
-    problem : Problem
-        The problem.
     gradient : GradientField
         The gradient over the family at the solution.
     draw : Draw
@@ -76,7 +70,10 @@ class DescentState:
     @cached_property
     def certificate(self) -> Certificate:
         """What is known of the duality gap at these weights without further draws."""
-        return certify(self.problem, self.solution, self.gradient, self.draw)
+        if self.gradient.enumerated:
+            return exact(self.problem, self.solution, self.gradient)
+        from_draw = bound if self.problem.p == 1 else estimate
+        return from_draw(self.problem, self.solution, self.draw)
 
     @property
     def active(self) -> int:
@@ -195,15 +192,6 @@ class MirrorDescent:
         rest = [i for i, index in enumerate(draw.indices) if index not in inside]
         values = np.concatenate([gradient.gradients(known), draw.estimate()[rest]])
         return known + [draw.indices[i] for i in rest], values
-
-
-def certify(
-    problem: Problem, solution: DualSolution, gradient: GradientField, draw: Draw
-) -> Certificate:
-    """Return what is known of the gap without further work."""
-    if gradient.enumerated:
-        return exact(problem, solution, gradient)
-    return bound(problem, solution, draw) if problem.p == 1 else estimate(problem, solution, draw)
 
 
 class Forecast:
