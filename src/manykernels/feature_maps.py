@@ -24,12 +24,10 @@ from .arrays import Array
 from .scales import even_scale
 
 CATEGORIES = 10
-"""Distinct values up to which ``"auto"`` takes a column for categories. Set by judgement, not
-measured."""
+"""Most distinct values of categories, for ``"auto"``. Set by judgement, not measured."""
 
 DISCRETE_VALUES = 32
-"""Distinct values, less one, up to which a column has a function for each of them. Set by
-judgement, not measured."""
+"""Most values, less one, of a column with a function for each. Set by judgement, not measured."""
 
 COLUMN_FUNCTIONS = 20
 """Most functions of a column in one kernel, for ``"auto"``. Chosen on one or two splits of seven
@@ -51,15 +49,13 @@ LEVEL_FUNCTIONS = 3
 nearly the same. Chosen on the same splits as the knots."""
 
 PIVOT_ROWS = 8_000
-"""Most rows that points and rank of a Gaussian kernel are chosen from. Set by judgement, not
-measured."""
+"""Most rows that a Gaussian kernel's points are chosen from. Set by judgement, not measured."""
 
 GAUSSIAN_FEATURES = 200
 """Most features of a Gaussian kernel for ``rank="auto"``: 1.6 GB at a million rows."""
 
 GAUSSIAN_VALUES = 2**24
-"""Most values of a Gaussian kernel that are held at a time: 128 MB. Set by judgement, not
-measured."""
+"""Most values of a Gaussian kernel held at a time: 128 MB. Set by judgement, not measured."""
 
 
 class FeatureMap(Protocol):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import Array, Product
-from .columns import extremes
+from .columns import largest_size
 
 Products = Sequence[Product]
 """Products of base kernels."""
@@ -76,10 +76,7 @@ class BaseKernels(ABC):
     @property
     def largest(self) -> float:
         """The largest size of a number held."""
-        if not min(self.matrix.shape):
-            return 0.0
-        lowest, highest = extremes(self.matrix)
-        return max(highest, -lowest)
+        return largest_size(self.matrix)
 
     def largest_power(self, degree: int) -> float:
         """Return the power of ten that no value of a product of ``degree`` kernels exceeds."""

@@ -18,12 +18,14 @@ def dense(matrix: Any) -> Any:
     return np.asarray(matrix.toarray()) if sparse.issparse(matrix) else matrix
 
 
-def extremes(matrix: Any) -> tuple[float, float]:
-    """Return the smallest and the largest entry of a matrix or a stack of them."""
+def largest_size(matrix: Any) -> float:
+    """Return the largest size of an entry of a matrix, or of a stack of matrices."""
+    if not min(matrix.shape):
+        return 0.0
     if sparse.issparse(matrix):
-        return float(matrix.min()), float(matrix.max())
+        return float(abs(matrix).max())
     xp = namespace(matrix)
-    return float(xp.min(matrix)), float(xp.max(matrix))
+    return max(float(xp.max(matrix)), -float(xp.min(matrix)))
 
 
 def scale_rows(matrix: Any, factors: Array) -> Any:

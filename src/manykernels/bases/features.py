@@ -143,7 +143,8 @@ class FeatureBlocks(BaseKernels):
             columns = namespace(ones).concat([ones[:, :0], *parts], axis=1)
         if np.all(scales == 1):
             return columns, owners
-        return scale_columns(columns, np.sqrt(scales)[owners]), owners
+        roots = np.sqrt(np.broadcast_to(scales, len(products)))
+        return scale_columns(columns, roots[owners]), owners
 
     def widths(self, products: Products) -> list[int]:
         """Return the number of features of each product."""
@@ -164,16 +165,19 @@ class FeatureBlocks(BaseKernels):
         return [slice(a, b) for a, b in pairwise([*cuts, len(products)]) if b > a]
 
     def _in_batches(
-        self, products: Products, scales: Scales
-    ) -> Iterator[tuple[slice, Array, Array]]:
-        """Yield parts of a list of products with their scaled features, and whose they are."""
+        self, products: Products, scales: Scales, other: Any = None
+    ) -> Iterator[tuple[slice, Array, Array, Array]]:
+        """Yield parts of a list of products, whose their features are, own features, other ones."""
+        scales = np.broadcast_to(scales, len(products))
         for part in self.batches(products):
-            yield part, *self.products(products[part], _some(scales, part))
+            columns, owners = self.products(products[part], scales[part])
+            theirs = other.products(products[part], scales[part])[0] if other else columns
+            yield part, owners, columns, theirs
 
     def masses(self, state: Array, products: Products, scales: Scales = 1.0) -> Array:
         """Return the energies of the features' inner products with the state; O(n D) each."""
         out = np.zeros(len(products))
-        for part, columns, owners in self._in_batches(products, scales):
+        for part, owners, columns, _ in self._in_batches(products, scales):
             energy = np.sum(to_host(columns.T @ state) ** 2, axis=1)
             out[part] = np.bincount(owners, weights=energy, minlength=len(out[part]))
         return out
@@ -184,11 +188,8 @@ class FeatureBlocks(BaseKernels):
         """Return a weighted sum of product kernels; O(n m) for each feature."""
         shape = (self.rows, self.rows if other is None else other.rows)
         total = filled(0.0, shape, self.features)
-        for part, columns, owners in self._in_batches(products, scales):
-            right = columns
-            if other is not None:
-                right = other.products(products[part], _some(scales, part))[0]
-            total += scale_columns(columns, weights[part][owners]) @ right.T
+        for part, owners, left, right in self._in_batches(products, scales, other):
+            total += scale_columns(left, weights[part][owners]) @ right.T
         return total
 
     def mean_squares(
@@ -196,7 +197,7 @@ class FeatureBlocks(BaseKernels):
     ) -> tuple[Array, Array]:
         """Return mean squares and squared means of the features, summed over those of a product."""
         squares, means = np.zeros(len(products)), np.zeros(len(products))
-        for part, columns, owners in self._in_batches(products, scales):
+        for part, owners, columns, _ in self._in_batches(products, scales):
             count = len(squares[part])
             squares[part] = np.bincount(owners, times((columns**2).T, row_weights), count)
             means[part] = np.bincount(owners, times(columns.T, row_weights) ** 2, count)
@@ -338,10 +339,6 @@ class CrossBlocks(Cross):
             left = self.left.features[self.selected, :] ** k
             return dense(left @ (self.right.features**k).T)
         return super().power_sum(k)
-
-
-def _some(scales: Scales, part: slice) -> Scales:
-    return scales[part] if isinstance(scales, np.ndarray) else scales
 
 
 def _forms(columns: Array, weight: Array | None, rows: slice) -> Array:

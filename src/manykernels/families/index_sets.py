@@ -21,20 +21,11 @@ class IndexSet(ABC):
     A product of degree d is drawn in *moves*: one move takes one base kernel (or a power of it)
     and leaves the rest of the degree to the moves after it. A symmetric polynomial
     :math:`Q_d` of the base kernels is the sum of all products of degree d.
-
-    Attributes
-    ----------
-    name : str
-        The set's name in the estimators' arguments.
-    strict : bool
-        Whether the factors of a product are distinct.
-    merged : bool
-        Whether several members of the set give the same product, which is stored once.
     """
 
     name: ClassVar[str]
-    strict: ClassVar[bool] = False
-    merged: ClassVar[bool] = False
+    strict: ClassVar[bool] = False  # whether the factors of a product are distinct
+    merged: ClassVar[bool] = False  # whether several members give one product, stored once
 
     @abstractmethod
     def count(self, r: int, degree: int) -> int:

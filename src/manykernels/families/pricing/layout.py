@@ -157,12 +157,11 @@ class Layout:
         begins = max(1, int(left.bounds[min(start + 1, count)]))
         # Most of the products must be in order.
         if self.precision.device:
-            most, height = max(8, count // 32), self.bases.rows
             table, side = limits.DEVICE_PIECE_PRODUCTS, limits.DEVICE_LEFT_ENTRIES
-            height = min(height, side)
+            most, height = max(8, count // 32), min(self.bases.rows, side)
         else:
-            most, height = min(count // 16, begins // 4), min(self.bases.rows, limits.CACHED_ROWS)
             table, side = limits.PIECE_PRODUCTS, limits.LEFT_ENTRIES
+            most, height = min(count // 16, begins // 4), min(self.bases.rows, limits.CACHED_ROWS)
         most = min(most, count - start)
         return max(1, min(most, table // max(1, begins * endings), side // (begins * height)))
 

@@ -59,32 +59,25 @@ class Tables:
     ) -> Any:
         """Return the rows of the table of some pairs of a beginning and a kernel, all endings."""
         left, right = self.layout.sides(degree)
-        ours = [left.features(slice(i, i + 1)) for i in begins.tolist()]
-        groups = [self._features(slice(m, m + 1)) for m in kernels.tolist()]
-        xp, singles = namespace(vectors), self.layout.singles
+        singles, offsets = self.layout.singles, self.bases.offsets
+        ours = [np.arange(*left.offsets[i : i + 2]) for i in begins.tolist()]
+        if degree > 2:
+            # All pairs of a feature of the beginning and one of the kernel.
+            theirs = [np.arange(*offsets[m : m + 2]) for m in kernels.tolist()]
+            each = np.concatenate([np.tile(b, len(a)) for a, b in zip(ours, theirs, strict=True)])
+            ours = [np.repeat(a, len(b)) for a, b in zip(ours, theirs, strict=True)]
+        numbers = np.concatenate(ours)
 
         def begin(rows: slice, vector: Any) -> Any:
-            if self.bases.single:
-                columns = take(left.columns[rows, :], begins, axis=1)
-                if degree > 2:
-                    columns = columns * take(singles[rows, :], kernels, axis=1)
-                return _power(columns, squared) * vector
-            blocks = [left.columns[rows, part] for part in ours]
+            columns = take(left.columns[rows, :], numbers, axis=1)
             if degree > 2:
-                blocks = [
-                    khatri_rao(block, singles[rows, group])
-                    for block, group in zip(blocks, groups, strict=True)
-                ]
-            return _power(xp.concat(blocks, axis=1), squared) * vector
+                columns = columns * take(singles[rows, :], each, axis=1)
+            return _power(columns, squared) * vector
 
         table = self._inner(begin, right, slice(0, len(right.table)), vectors, squared)
         if self.bases.single:
             return table
-        widths = [part.stop - part.start for part in ours]
-        if degree > 2:
-            more = [group.stop - group.start for group in groups]
-            widths = [a * b for a, b in zip(widths, more, strict=True)]
-        return segment_sums(table, np.cumsum([0, *widths[:-1]]), axis=0)
+        return segment_sums(table, np.cumsum([0, *map(len, ours[:-1])]), axis=0)
 
     def _inner(
         self,
