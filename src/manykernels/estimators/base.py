@@ -320,11 +320,6 @@ class BaseCV(BaseMKL):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _greedy(self) -> Greedy | None:
-        """Return greedy selection if it was asked for."""
-        if isinstance(self.solver, Greedy):
-            return self.solver
-
 
 def fit_rows(estimator: KernelMachine, rows: Rows) -> None:
     """Fit an estimator to rows that are gathered and known to scikit-learn already."""

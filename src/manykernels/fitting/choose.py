@@ -10,50 +10,32 @@ from ..arrays import Array
 from ..solvers import Result
 
 STEP_DECADES = 0.25
-"""Decades of strength (log10) between the models by which a path is judged.
-
-That of the default grid, 25 strengths over six decades. Of a finer grid one model for each step is
-judged; of a coarser one, all. So a path ends at about the same strength however finely it is
-sampled.
-"""
+"""Decades of strength (log10) between the models by which a path is judged: those between two
+strengths of the default grid, which are 25 over six decades."""
 
 PATH_PATIENCE = 3
-"""Steps: a path ends when all models judged for so long were worse than an earlier one.
-
-Set by judgement, not measured.
-"""
+"""A path ends when its models were worse than an earlier one for this number of steps. Set by
+judgement, not measured."""
 
 BLIND_PATIENCE = 12
-"""Steps of patience while no model has lowered the loss by five percent yet.
-
-A product of variables without effects of their own enters late: three decades find those of
-tests/test_cv.py, the default patience does not.
-"""
+"""Steps of patience while no model has lowered the loss by five percent: a product of variables
+without effects of their own enters late. Set by judgement, not measured."""
 
 HOPELESS = 1.0
-"""Increase of the loss, relative to its lowest value, from which on patience is never longer.
-
-Set by judgement, not measured.
-"""
+"""Patience is not prolonged for a last model whose loss exceeds the lowest by more than this share
+of it. Set by judgement, not measured."""
 
 GREEDY_PATIENCE = 6
-"""Terms of patience of greedy selection, whose models differ by a single term.
-
-Set by judgement, not measured.
-"""
+"""Greedy selection, whose models differ by a single term, ends when this number of models in a row
+were worse than an earlier one. Set by judgement, not measured."""
 
 WORTHWHILE = 0.01
-"""Share of the loss that two steps of strength must save for the path to go on.
-
-Asked only once a model has lowered the loss by five times this share. Set by judgement, not
-measured.
-"""
+"""A path of strengths also ends when its last two steps lowered the loss by less than this share,
+once a model has lowered it by five times as much. Set by judgement, not measured."""
 
 FEATURES = 8_000
-"""Features of a model with which a path ends: the next models take minutes and seldom pay.
-
-Set by judgement, not measured.
-"""
+"""A path ends with a model of more features than this: the next models take minutes and seldom
+pay. Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
@@ -121,24 +103,11 @@ def lowest_degree(
 def ended(
     scores: list[float], result: Result, greedy: bool, strengths: Array | None = None
 ) -> bool:
-    """Tell whether a path has come to its end.
+    """Tell whether a path ends with its last model, ``result``, given the scores of all so far.
 
-    Parameters
-    ----------
-    scores : list of float
-        Scores of the models so far, minus their losses, from simple to rich.
-    result : Result
-        The last model.
-    greedy : bool
-        Whether models differ by a term, not by strength.
-    strengths : ndarray, optional
-        Strengths of the path in descending order, at least those of the scores. Without them all
-        models are judged.
-
-    Returns
-    -------
-    bool
-        Whether the model of the last score is to be the last.
+    Strengths, descending, are those of the whole path or of its models so far; without them all
+    models are judged. With them a path ends at about the same strength however finely it is
+    sampled.
     """
     solution = result.solution
     if not greedy and solution.in_features and len(solution.coefficients) > FEATURES:
@@ -168,11 +137,10 @@ def ended(
 def first_of_steps(strengths: Array) -> list[int]:
     """Return the places of the models by which a path is judged, the first of each step.
 
-    Steps are counted from the first strength, so that they do not drift apart from those of
-    another grid. Strengths further apart than a step are all judged.
+    Steps are counted from the first strength, so that those of two grids do not drift apart.
+    Strengths further apart than a step are all judged: one bad model ends no path.
     """
     logarithms = np.log10(strengths)
-    distance = (logarithms[0] - logarithms) / STEP_DECADES
-    # Those of a geometric grid are whole numbers but for rounding.
-    steps = np.floor(distance + 1e-6)
+    # Distances on a geometric grid are whole numbers of steps but for rounding.
+    steps = np.floor((logarithms[0] - logarithms) / STEP_DECADES + 1e-6)
     return np.flatnonzero(np.diff(steps, prepend=-1.0) > 0).tolist()
