@@ -243,14 +243,9 @@ def report(
             f"the target {name!r} has classes that the model does not know: "
             f"{', '.join(map(repr, sorted(new)[:8]))}. Give rows of the same kind."
         )
-    summary = {
-        key: value
-        for key, value in fitted.summary.items()
-        if key not in ("scores", "evaluated_on", "rows_test")
-    }
-    summary |= {"evaluated_on": f"the {len(frame):,} rows of {data.name}"}
-    rows = frame.drop(columns=name)
-    path = reports.write(fitted, rows, truth, out, summary=summary)
+    where = f"the {len(frame):,} rows of {data.name}"
+    summary = {**fitted.summary, "scores": None, "rows_test": None, "evaluated_on": where}
+    path = reports.write(fitted, frame.drop(columns=name), truth, out, summary=summary)
     typer.echo(f"Wrote {path}.", err=True)
 
 

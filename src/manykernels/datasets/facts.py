@@ -24,57 +24,31 @@ class Facts:
     shape: tuple[int, int]
     positives: int
     split: PaperSplit
-    checksum: str
     openml_id: int | None = None
     signs: dict[str, int] = field(default_factory=dict)
 
 
 PAPER: dict[str, Facts] = {
-    "german": Facts(
-        (1000, 20),
-        300,
-        PaperSplit(350, 150, 500),
-        "afaca1fcbd6e2dacbd44e78fc23a0c42757ea2822acd9d2a9aaff09287ed7484",
-        31,
-        {"good": -1, "bad": 1},
-    ),
-    "ionosphere": Facts(
-        (351, 34),
-        225,
-        PaperSplit(140, 36, 175),
-        "e7a33cd94f75f51e8797cc772f19d0a0131ce49b73c11e008c0e59684f9769a6",
-        59,
-        {"b": -1, "g": 1},
-    ),
-    "ringnorm": Facts(
-        (7400, 20),
-        3736,
-        PaperSplit(500, 1000, 2000),
-        "82dde6de638ef36ca7f611d927b8c0d955c540d13d0cb9f3aa2ea46d2de356ee",
-    ),
-    "sonar": Facts(
-        (208, 60),
-        111,
-        PaperSplit(83, 21, 104),
-        "5c0a13f9aca0138672c5bc4053495ebe1c8d6a95aa250abc13adde6062a120bf",
-        40,
-        {"Rock": -1, "Mine": 1},
-    ),
+    "german": Facts((1000, 20), 300, PaperSplit(350, 150, 500), 31, {"good": -1, "bad": 1}),
+    "ionosphere": Facts((351, 34), 225, PaperSplit(140, 36, 175), 59, {"b": -1, "g": 1}),
+    "ringnorm": Facts((7400, 20), 3736, PaperSplit(500, 1000, 2000)),
+    "sonar": Facts((208, 60), 111, PaperSplit(83, 21, 104), 40, {"Rock": -1, "Mine": 1}),
     "splice": Facts(
-        (2991, 60),
-        1647,
-        PaperSplit(500, 1000, 1491),
-        "075dc313b7f89f3cdfae161adfa549fa02078e2697e3d7273cbb1526e2aed203",
-        46,
-        {"EI": -1, "IE": -1, "N": 1},
+        (2991, 60), 1647, PaperSplit(500, 1000, 1491), 46, {"EI": -1, "IE": -1, "N": 1}
     ),
-    "waveform": Facts(
-        (5000, 21),
-        1647,
-        PaperSplit(500, 1000, 2000),
-        "c4e7253f3186a88da98a06db33ad94fd0519ff740cc2c2c9068b89bbd3ba6294",
-    ),
+    "waveform": Facts((5000, 21), 1647, PaperSplit(500, 1000, 2000)),
 }
+"""The six data sets, by name."""
+
+CHECKSUMS = {
+    "german": "afaca1fcbd6e2dacbd44e78fc23a0c42757ea2822acd9d2a9aaff09287ed7484",
+    "ionosphere": "e7a33cd94f75f51e8797cc772f19d0a0131ce49b73c11e008c0e59684f9769a6",
+    "ringnorm": "82dde6de638ef36ca7f611d927b8c0d955c540d13d0cb9f3aa2ea46d2de356ee",
+    "sonar": "5c0a13f9aca0138672c5bc4053495ebe1c8d6a95aa250abc13adde6062a120bf",
+    "splice": "075dc313b7f89f3cdfae161adfa549fa02078e2697e3d7273cbb1526e2aed203",
+    "waveform": "c4e7253f3186a88da98a06db33ad94fd0519ff740cc2c2c9068b89bbd3ba6294",
+}
+"""SHA-256 of the values of each data set."""
 
 GERMAN: dict[str, dict[str, int]] = {
     "checking_status": {"<0": 1, "0<=X<200": 2, ">=200": 3, "no checking": 4},

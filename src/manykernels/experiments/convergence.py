@@ -76,48 +76,36 @@ def execute(
     data = ("waveform",) if quick else tuple(PAPER)
     scales = (0.3, 1.0) if quick else SCALES
     work = partial(compute, data_dir=data_dir)
+    sources = {name: source_of(name, data_dir) for name in data}
+
+    def run(
+        name: str, number: int, panel: str, method: str, scale: float | None, recipe: str = ""
+    ) -> Run:
+        own: Row = {"data": name, "split": number, "panel": panel, "method": method}
+        own |= {"scale": scale, "seconds_allowed": seconds}
+        return Run("convergence", own, recipe=recipe)
+
     optima = [
         Run(
             "convergence",
             {"data": name, "split": number, "panel": "-", "method": "optimum"},
             0.5,
-            source_of(name, data_dir),
+            sources[name],
         )
         for name, number in product(data, range(runs))
     ]
     tuning = [
-        Run(
-            "convergence",
-            settings(name, 0, panel, method, scale, seconds),
-            recipe=source_of(name, data_dir),
-        )
+        run(name, 0, panel, method, scale, sources[name])
         for name, panel, method, scale in product(data, PANELS, RACED_METHODS, scales)
         if method.endswith("1 draw")
     ]
     tuned = complete([*optima, *tuning], work, cache, progress)
     final = [
-        Run(
-            "convergence",
-            settings(name, number, panel, method, best_scale(tuned, name, panel, method), seconds),
-        )
+        run(name, number, panel, method, best_scale(tuned, name, panel, method))
         for number, name, panel, method in product(range(runs), data, PANELS, RACED_METHODS)
     ]
     frame = complete([*optima, *final], work, cache, progress)
     return frame.drop(columns="seconds_allowed")
-
-
-def settings(
-    data: str, number: int, panel: str, method: str, scale: float | None, seconds: float
-) -> dict[str, str | int | float | bool | None]:
-    """Return what identifies the run of a method."""
-    return {
-        "data": data,
-        "split": number,
-        "panel": panel,
-        "method": method,
-        "scale": scale,
-        "seconds_allowed": seconds,
-    }
 
 
 def best_scale(frame: pd.DataFrame, data: str, panel: str, method: str) -> float | None:
@@ -237,26 +225,20 @@ def suboptimality(frame: pd.DataFrame) -> pd.DataFrame:
 
 def race(paths: pd.DataFrame) -> pd.DataFrame:
     """Return for each data set, panel and method: median seconds to the target, cost of a step."""
-    rows = []
-    for (data, panel, method), part in paths.groupby(["data", "panel", "method"], sort=False):
-        times = []
-        for _, one in part.groupby("split"):
-            there = one.loc[one["suboptimality"] <= TARGET_SUBOPTIMALITY, "seconds"]
-            times.append(there.iloc[0] if len(there) else np.inf)
-        last = part.groupby("split").last()
-        rows.append(
-            {
-                "data": data,
-                "panel": panel,
-                "method": method,
-                "seconds to 1 %": float(np.median(times)),
-                "ms a step": 1000
-                * float((last["seconds"] / last["iteration"].clip(lower=1)).median()),
-                "steps": int(last["iteration"].median()),
-                "suboptimality at the end": float(last["suboptimality"].median()),
-            }
-        )
-    return pd.DataFrame(rows)
+    by = ["data", "panel", "method"]
+    ends = paths.groupby([*by, "split"], sort=False).last()
+    there = paths[paths["suboptimality"] <= TARGET_SUBOPTIMALITY]
+    times = there.groupby([*by, "split"], sort=False)["seconds"].first()
+    table = pd.DataFrame(
+        {
+            "seconds to 1 %": times.reindex(ends.index).fillna(np.inf),
+            "ms a step": 1000 * (ends["seconds"] / ends["iteration"].clip(lower=1)),
+            "steps": ends["iteration"],
+            "suboptimality at the end": ends["suboptimality"],
+        }
+    )
+    medians = table.groupby(by, sort=False).median().reset_index()
+    return medians.astype({"steps": int})
 
 
 def winners(times: pd.DataFrame) -> pd.DataFrame:

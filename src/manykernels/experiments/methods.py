@@ -46,46 +46,34 @@ class Method:
         return repr(self.make(1.0, 1).get_params())
 
 
+def _method(kind: type[Any], own_path: bool = False, **settings: Any) -> Method:
+    """Return a method whose settings are the same for all numbers of columns."""
+    return Method(lambda alpha, columns: kind(alpha=alpha, standardize=False, **settings), own_path)
+
+
 def ours(
     degree: int, rho: tuple[float, ...] | None = None, p: float = 4 / 3, max_iter: int = 300
 ) -> Method:
     """Return our estimator: mirror descent with 50 draws a step; the closed form for p = 2."""
-
-    def make(alpha: float, columns: int) -> MKLRegressor:
-        return MKLRegressor(
-            degree=degree,
-            rho=rho,
-            p=p,
-            alpha=alpha,
-            max_iter=max_iter,
-            solver="auto" if p == 2 else MirrorDescent(),
-            standardize=False,
-            random_state=0,
-        )
-
-    return Method(make)
+    solver = "auto" if p == 2 else MirrorDescent()
+    own: dict[str, Any] = {
+        "degree": degree,
+        "rho": rho,
+        "p": p,
+        "max_iter": max_iter,
+        "solver": solver,
+    }
+    return _method(MKLRegressor, **own, random_state=0)
 
 
 def hierarchical(degree: int) -> Method:
     """Return HKL, to a gap of one percent or for 15 rounds of up to 200 further nodes."""
-
-    def make(alpha: float, columns: int) -> HierarchicalKernelLearning:
-        return HierarchicalKernelLearning(
-            total_degree=degree, alpha=alpha, tol=1e-2, max_iter=15, standardize=False
-        )
-
-    return Method(make)
+    return _method(HierarchicalKernelLearning, total_degree=degree, tol=1e-2, max_iter=15)
 
 
 def combination(degree: int, norm: int = 2) -> Method:
     """Return the polynomial combination of Cortes et al., on the l1 or l2 ball."""
-
-    def make(alpha: float, columns: int) -> PolynomialCombination:
-        return PolynomialCombination(
-            degree=degree, norm=norm, alpha=alpha, tol=1e-8, standardize=False
-        )
-
-    return Method(make)
+    return _method(PolynomialCombination, degree=degree, norm=norm, tol=1e-8)
 
 
 def uniform(degree: int) -> Method:
@@ -100,17 +88,9 @@ def uniform(degree: int) -> Method:
 
 def lp_norm(degree: int, p: float) -> Method:
     """Return lp-norm MKL over the list of all kernels, to a gap of one percent."""
-
-    def make(alpha: float, columns: int) -> LpNormMKL:
-        return LpNormMKL(degree=degree, p=p, alpha=alpha, tol=1e-2, standardize=False)
-
-    return Method(make)
+    return _method(LpNormMKL, degree=degree, p=p, tol=1e-2)
 
 
 def lasso(degree: int) -> Method:
     """Return Lasso over all monomials, to a gap of 1e-3 or for five times 200 sweeps."""
-
-    def make(alpha: float, columns: int) -> MonomialLasso:
-        return MonomialLasso(degree=degree, alpha=alpha, max_iter=200, standardize=False)
-
-    return Method(make, own_path=True)
+    return _method(MonomialLasso, own_path=True, degree=degree, max_iter=200)

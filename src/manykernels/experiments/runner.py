@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -166,24 +166,12 @@ Show = Callable[[Run, bool], None]
 
 
 def _display(pace: Pace, progress: bool) -> AbstractContextManager[Show]:
-    if not progress:
-        return _silence()
-    return _bar(pace) if sys.stderr.isatty() else _lines(pace)
-
-
-@contextmanager
-def _silence() -> Iterator[Show]:
-    yield lambda run, finished: None
-
-
-@contextmanager
-def _lines(pace: Pace) -> Iterator[Show]:
-    def show(run: Run, finished: bool) -> None:
-        if finished:
+    def line(run: Run, finished: bool) -> None:
+        if progress and finished:
             left = f"about {pace.seconds_left() or 0.0:.0f} s left"
             print(f"{run}: {pace.finished} of {pace.total}, {left}", file=sys.stderr, flush=True)
 
-    yield show
+    return _bar(pace) if progress and sys.stderr.isatty() else nullcontext(line)
 
 
 @contextmanager

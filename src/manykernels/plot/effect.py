@@ -106,14 +106,7 @@ class EffectDisplay:
         return cls(term, variables, values, quantity(estimator, label)).plot(ax)
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> Self:
-        """Draw the function.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes or sequence of them, optional
-            Axes to draw on, for three variables one for each slice; by default those of a new
-            figure.
-        """
+        """Draw the function, on the axes that :meth:`from_estimator` takes."""
         third = self.variables[2] if len(self.variables) > 2 else None
         count = 1 if third is None else len(third.points)
         if ax is None:

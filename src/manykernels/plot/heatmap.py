@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..arrays import Array
-from .shares import SharesDisplay, TermShare
+from .shares import Shares, SharesDisplay
 from .style import DIVERGING, SEQUENTIAL, name_ticks, say, shorten, write_values
 
 if TYPE_CHECKING:
@@ -46,9 +46,7 @@ class HeatmapDisplay(SharesDisplay):
         self.shares: Array = np.asarray(shares, dtype=float)
 
     @classmethod
-    def _of(
-        cls, everything: Sequence[TermShare], chosen: Sequence[TermShare], names: Sequence[str]
-    ) -> Self:
+    def _of(cls, everything: Shares, chosen: Shares, names: Sequence[str]) -> Self:
         known = {name for term in chosen for name in term.variables}
         columns = [name for name in names if name in known]
         variables = columns + sorted(known - set(columns))

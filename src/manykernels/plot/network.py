@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from .circle import around, in_columns
-from .shares import SharesDisplay, TermShare
+from .shares import Shares, SharesDisplay
 from .style import BLUE, GREEN, GREY, ORANGE, say, shorten
 
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ class NetworkDisplay(SharesDisplay):
         self.shares: Array = np.asarray(shares, dtype=float)
 
     @classmethod
-    def _of(
-        cls, everything: Sequence[TermShare], chosen: Sequence[TermShare], names: Sequence[str]
-    ) -> Self:
+    def _of(cls, everything: Shares, chosen: Shares, names: Sequence[str]) -> Self:
         totals = dict.fromkeys((name for term in chosen for name in term.variables), 0.0)
         for term in everything:
             for name in term.variables:

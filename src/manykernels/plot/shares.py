@@ -38,6 +38,9 @@ class TermShare:
     share: float
 
 
+Shares = Sequence[TermShare]
+
+
 def check_family(estimator: Any) -> FamilyMachine:
     """Return an estimator if it is a fitted one that knows its terms; else say what is wrong."""
     if not isinstance(estimator, FamilyMachine):
@@ -79,7 +82,7 @@ def check_top(top: Any, usual: int) -> None:
         raise ValueError(f"top must be an integer >= 1; got {top!r}. Use top={usual}.")
 
 
-def largest(terms: Sequence[TermShare], top: int) -> list[TermShare]:
+def largest(terms: Shares, top: int) -> list[TermShare]:
     """Return the terms of largest absolute share, by descending share."""
     check_top(top, 15)
     chosen = sorted(terms, key=lambda term: -abs(term.share))[:top]
@@ -106,8 +109,6 @@ class SharesDisplay(FigureDisplay):
         return cls._of(everything, largest(everything, top), column_names(estimator)).plot(ax)
 
     @classmethod
-    def _of(
-        cls, everything: Sequence[TermShare], chosen: Sequence[TermShare], names: Sequence[str]
-    ) -> Self:
+    def _of(cls, everything: Shares, chosen: Shares, names: Sequence[str]) -> Self:
         """Return the display of the chosen ones of all terms; the names are those of columns."""
         raise NotImplementedError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..arrays import Array
-from .shares import SharesDisplay, TermShare
+from .shares import Shares, SharesDisplay
 from .style import BLUE, GREEN, GREY, ORANGE, PURPLE, say, shorten_term, written
 
 if TYPE_CHECKING:
@@ -63,9 +63,7 @@ class TermsDisplay(SharesDisplay):
         return super().from_estimator(estimator, top=top, ax=ax)
 
     @classmethod
-    def _of(
-        cls, everything: Sequence[TermShare], chosen: Sequence[TermShare], names: Sequence[str]
-    ) -> Self:
+    def _of(cls, everything: Shares, chosen: Shares, names: Sequence[str]) -> Self:
         return cls(
             [term.name for term in chosen],
             [term.share for term in chosen],

@@ -12,19 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..words import (
-    MINUS,
-    NO_NUMBER,
-    certificate,
-    count,
-    number,
-    percent,
-    percent_at_most,
-    score,
-)
+from ..words import MINUS, NO_NUMBER, certificate, count, number, percent, percent_at_most, score
 from . import content
 from .content import LISTED_TERMS
-from .figures import Drawing, close, draw
+from .figures import Size, close, draw
 from .markup import Markup, element, join
 from .scores import Scores, headline, score_note, scores_of
 from .subject import Subject
@@ -98,12 +89,8 @@ def facts(subject: Subject, scores: Scores) -> Markup:
             f"≤ {percent_at_most(float(estimator.gap_))}" if certified else NO_NUMBER,
         ),
     ]
-    return join(
-        *(
-            element("div", element("dt", name), element("dd", value), class_="fact")
-            for name, value in found
-        )
-    )
+    pairs = [(element("dt", name), element("dd", value)) for name, value in found]
+    return join(*(element("div", *pair, class_="fact") for pair in pairs))
 
 
 def notes(said: Sequence[str]) -> Markup:
@@ -133,10 +120,9 @@ def score_table(scores: Scores) -> Markup:
         element("th", scores.metric, scope="col", class_="number"),
         element("td"),
     )
-    caption = element("caption", "Scores", class_="unseen")
-    return element(
-        "table", caption, element("thead", head), element("tbody", *rows), class_="scores"
-    )
+    caption = element("caption", f"Scores on {scores.where}", class_="unseen")
+    body = element("tbody", *rows)
+    return element("table", caption, element("thead", head), body, class_="scores")
 
 
 def bar(share: float) -> Markup:
@@ -163,10 +149,8 @@ def term_table(subject: Subject, plotted: set[str]) -> Markup:
         for key, name in columns
     ]
     rows = []
-    entries = zip(
-        *(table[key].tolist() for key in ("term", "degree", "share", "sign")), strict=True
-    )
-    for rank, (name, degree, share, sign) in enumerate(entries):
+    entries = (table[key].tolist() for key in ("term", "degree", "share", "sign"))
+    for rank, (name, degree, share, sign) in enumerate(zip(*entries, strict=True)):
         variables = len(subject.terms.columns(name))
         known = variables > 0 or degree == 0
         label = element("bdi", name if degree else f"{name} (constant)")
@@ -174,41 +158,27 @@ def term_table(subject: Subject, plotted: set[str]) -> Markup:
             label = element(
                 "button", label, type="button", class_="show", aria_controls=f"effect-{rank}"
             )
-        meter = element("div", bar(share / largest), class_="track")
+        track = element("div", bar(share / largest), class_="track")
+        meter = element("div", element("span", percent(share)), track, class_="meter")
         cells = [
             element("th", label, scope="row", class_="term"),
             element("td", str(variables) if known else NO_NUMBER, class_="variables number"),
-            element(
-                "td",
-                element("div", element("span", percent(share)), meter, class_="meter"),
-                class_="share",
-            ),
+            element("td", meter, class_="share"),
+            *([element("td", sign_of(sign), class_="sign")] if signed else []),
         ]
-        if signed:
-            word = {1: "positive", -1: "negative"}.get(sign, "")
-            shown = {1: "+", -1: MINUS}.get(sign, "")
-            inside = (
-                join(
-                    element("span", shown, aria_hidden="true"),
-                    element("span", word, class_="unseen"),
-                )
-                if word
-                else ""
-            )
-            cells.append(element("td", inside, class_="sign"))
-        rows.append(
-            element(
-                "tr",
-                *cells,
-                data_term=name,
-                data_variables=variables,
-                data_share=repr(share),
-                data_sign=sign,
-            )
-        )
+        data = {"term": name, "variables": variables, "share": repr(share), "sign": sign}
+        rows.append(element("tr", *cells, **{f"data_{key}": value for key, value in data.items()}))
     caption = element("caption", "Terms of the model", class_="unseen")
     body = element("tbody", *rows)
     return element("table", caption, element("thead", element("tr", *head)), body, class_="terms")
+
+
+def sign_of(sign: int) -> str | Markup:
+    """Return a sign to be seen, with a word for those who hear the page."""
+    if not sign:
+        return ""
+    shown, word = ("+", "positive") if sign > 0 else (MINUS, "negative")
+    return join(element("span", shown, aria_hidden="true"), element("span", word, class_="unseen"))
 
 
 def effect_display(subject: Subject, name: str, ax: Axes | None) -> EffectDisplay:
@@ -272,20 +242,15 @@ def interactions(subject: Subject) -> Markup:
 
     if not subject.interacts:
         return Markup("")
-    said = content.interaction_note(subject)
-    network = draw(
-        lambda ax: NetworkDisplay.from_estimator(subject.estimator, ax=ax),
-        "network",
-        f"Network of the variables, joined where a term has them in common. {said}",
-        None,
+    said, estimator = content.interaction_note(subject), subject.estimator
+    network = f"Network of the variables, joined where a term has them in common. {said}"
+    heat = f"Heat map of the shares of variables and of pairs of them. {said}"
+    return element(
+        "div",
+        element("div", element("h3", "Network"), _figure(NetworkDisplay, network, None, estimator)),
+        element("div", element("h3", "Heat map"), _figure(HeatmapDisplay, heat, None, estimator)),
+        class_="pair",
     )
-    heat = draw(
-        lambda ax: HeatmapDisplay.from_estimator(subject.estimator, ax=ax),
-        "heat",
-        f"Heat map of the shares of variables and of pairs of them. {said}",
-        None,
-    )
-    return _side_by_side(("Network", network), ("Heat map", heat))
 
 
 def predictions(subject: Subject) -> Markup:
@@ -295,15 +260,8 @@ def predictions(subject: Subject) -> Markup:
     if len(subject.y) < 2:
         return element("p", "A single row is too little to draw.", class_="note")
     kind = "Matrix of predicted and true classes" if subject.classes else "Predicted and observed"
-    drawing = draw(
-        lambda ax: PredictionsDisplay.from_estimator(
-            subject.estimator, subject.X, subject.y, ax=ax
-        ),
-        "predictions",
-        f"{kind}. {content.prediction_note(subject)}",
-        SQUARE,
-    )
-    return drawing.shown()
+    label = f"{kind}. {content.prediction_note(subject)}"
+    return _figure(PredictionsDisplay, label, SQUARE, subject.estimator, subject.X, subject.y)
 
 
 def convergence(subject: Subject) -> Markup:
@@ -313,15 +271,9 @@ def convergence(subject: Subject) -> Markup:
     estimator = subject.estimator
     if len(estimator.history_["objective"]) < 2:
         return element("p", "The fit took one step: there is no course to draw.", class_="note")
-    first, last = (float(estimator.history_["objective"][i]) for i in (0, -1))
-    drawing = draw(
-        lambda ax: _on(ConvergenceDisplay, ax, estimator),
-        "convergence",
-        f"Objective along the fit, from {number(first)} to {number(last)}. "
-        + certificate(estimator),
-        WIDE,
-    )
-    return drawing.shown()
+    first, last = (number(float(estimator.history_["objective"][i])) for i in (0, -1))
+    label = f"Objective along the fit, from {first} to {last}. {certificate(estimator)}"
+    return _figure(ConvergenceDisplay, label, WIDE, estimator)
 
 
 def path(subject: Subject) -> Markup:
@@ -332,24 +284,14 @@ def path(subject: Subject) -> Markup:
     if not hasattr(estimator, "score_path_"):
         return Markup("")
     said = content.choice(estimator)
-    drawing = draw(
-        lambda ax: _on(PathDisplay, ax, estimator),
-        "path",
-        f"Loss on the rows left out along the path of models. {said}",
-        WIDE,
-    )
+    label = f"Loss on the rows left out along the path of models. {said}"
     chosen = "number of terms" if hasattr(estimator, "n_terms_") else "strength"
     words = element("div", element("h2", f"How the {chosen} was chosen"), element("p", said))
-    return element("section", words, drawing.shown(), id="path", class_="split")
+    drawing = _figure(PathDisplay, label, WIDE, estimator)
+    return element("section", words, drawing, id="path", class_="split")
 
 
-def _on(display: Any, ax: Any, *arguments: Any) -> Any:
-    return display.from_estimator(*arguments, ax=ax)
-
-
-def _side_by_side(*drawings: tuple[str, Drawing]) -> Markup:
-    return element(
-        "div",
-        *(element("div", element("h3", name), drawing.shown()) for name, drawing in drawings),
-        class_="pair",
-    )
+def _figure(display: Any, label: str, size: Size, *arguments: Any) -> Markup:
+    """Return the figure of a display; identifiers in it begin with the display's name."""
+    key = display.__name__.removesuffix("Display").lower()
+    return draw(lambda ax: display.from_estimator(*arguments, ax=ax), key, label, size).shown()

@@ -23,6 +23,7 @@ from ..words import count as in_words
 from .columns import TableEncoder, TableError
 from .fitting import Settings, Split, finished, new_estimator, refuse_missing, split_table
 from .model import TableModel
+from .reading import refuse_absent, refuse_repeated
 from .written import target_values
 
 SAMPLE_ROWS = 100_000
@@ -113,6 +114,28 @@ def open_groups(path: Path, settings: Settings, memory: int) -> tuple[RowGroups,
     TableError
         If it is no Parquet file, or if one row group does not fit.
     """
+    rows, columns = _shape(path)
+    free = memory - BASE_BYTES
+    if free <= 0:
+        raise TableError(
+            f"--memory must be more than {BASE_BYTES // 2**20} MB, which Python and its libraries "
+            f"take; got {memory / 2**20:,.0f} MB. Use --memory 2GB."
+        )
+    row = COPIES * 8 * len(columns)
+    needed = row * max(rows)
+    if needed > free:
+        raise TableError(
+            f"{path.name} has row groups of {max(rows):,} rows, which take some "
+            f"{needed / 2**20:,.0f} MB to work on, more than --memory allows. Write it with "
+            f"smaller row groups (row_group_size={max(1, free // row):,} or less), or allow more "
+            "memory."
+        )
+    at_once = max(1, min(os.cpu_count() or 1, free // needed))
+    return RowGroups(path, rows, columns, settings.test, settings.seed), at_once
+
+
+def _shape(path: Path) -> tuple[list[int], list[str]]:
+    """Return the numbers of rows of the row groups of a file, and the names of its columns."""
     try:
         import dask  # noqa: F401
         import pyarrow.parquet as parquet
@@ -120,10 +143,7 @@ def open_groups(path: Path, settings: Settings, memory: int) -> tuple[RowGroups,
         raise TableError(
             f"--chunked needs {error.name}. Install it with: pip install 'manykernels[dask]'"
         ) from None
-    if not path.exists():
-        raise TableError(f"{path} does not exist. Check the name and the folder.")
-    if path.is_dir():
-        raise TableError(f"{path} is a folder. Give a file.")
+    refuse_absent(path)
     try:
         with parquet.ParquetFile(path) as file:
             facts = file.metadata
@@ -135,31 +155,10 @@ def open_groups(path: Path, settings: Settings, memory: int) -> tuple[RowGroups,
             f"{str(error).splitlines()[0].rstrip('.')}. Write the table as Parquet, or leave "
             "--chunked out."
         ) from None
-    numbers = [i for i, count in enumerate(rows) if count]
-    if not numbers:
+    if not any(rows):
         raise TableError(f"{path} has no rows. Export it again.")
-    repeated = sorted({name for name in columns if columns.count(name) > 1})
-    if repeated:
-        raise TableError(
-            f"{path.name} has column names more than once: {', '.join(map(repr, repeated))}. Give "
-            "each column a name of its own."
-        )
-    needed = COPIES * 8 * max(rows) * len(columns)
-    free = memory - BASE_BYTES
-    if free <= 0:
-        raise TableError(
-            f"--memory must be more than {BASE_BYTES // 2**20} MB, which Python and its libraries "
-            f"take; got {memory / 2**20:,.0f} MB. Use --memory 2GB."
-        )
-    if needed > free:
-        fits = max(1, free // (COPIES * 8 * len(columns)))
-        raise TableError(
-            f"{path.name} has row groups of {max(rows):,} rows, which take some "
-            f"{needed / 2**20:,.0f} MB to work on, more than --memory allows. Write it with "
-            f"smaller row groups (row_group_size={fits:,} or less), or allow more memory."
-        )
-    at_once = max(1, min(os.cpu_count() or 1, free // needed))
-    return RowGroups(path, rows, columns, settings.test, settings.seed), at_once
+    refuse_repeated(path, columns)
+    return rows, columns
 
 
 def fit_chunked(

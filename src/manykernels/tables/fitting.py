@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -224,8 +223,8 @@ def _parts(
 ) -> tuple[pd.DataFrame, pd.DataFrame, Array, Array]:
     classes = task == "classification"
     if classes:
-        labels, counts = np.unique(y, return_counts=True)
-        rare = [str(label) for label, count in zip(labels, counts, strict=True) if count < 10]
+        found = zip(*np.unique(y, return_counts=True), strict=True)
+        rare = [str(label) for label, count in found if count < 10]
         if rare:
             listed = ", ".join(map(repr, rare[:8])) + (", ..." if len(rare) > 8 else "")
             raise TableError(
@@ -235,24 +234,18 @@ def _parts(
     if settings.test == 0:
         train, test, y_train, y_test = X, X.iloc[:0], y, y[:0]
     else:
+        labels, seed = y if classes else None, settings.seed
         train, test, y_train, y_test = train_test_split(
-            X,
-            y,
-            test_size=settings.test,
-            random_state=settings.seed,
-            stratify=y if classes else None,
+            X, y, test_size=settings.test, random_state=seed, stratify=labels
         )
     most = settings.max_rows
     if most is not None and len(train) > most:
         notes.append(
             f"trained on {most:,} of {len(train):,} rows, drawn at random; use --max-rows for more."
         )
+        labels, seed = y_train if classes else None, settings.seed
         train, _, y_train, _ = train_test_split(
-            train,
-            y_train,
-            train_size=most,
-            random_state=settings.seed,
-            stratify=y_train if classes else None,
+            train, y_train, train_size=most, random_state=seed, stratify=labels
         )
     return train, test, y_train, y_test
 
@@ -275,8 +268,9 @@ def fit_table(split: Split, settings: Settings, verbose: int = 0) -> TableModel:
 def new_estimator(split: Split, settings: Settings, verbose: int) -> TableEstimator:
     """Return the estimator for a table, not fitted."""
     kind = MKLRegressorCV if split.task == "regression" else MKLClassifierCV
+    plain = settings.kernels == "linear" and not split.encoder.levels
     return kind(
-        kernels=_kernels(split.encoder, settings.kernels),
+        kernels="linear" if plain else split.encoder.kernels(settings.kernels),
         degree=settings.degree,
         random_state=settings.seed,
         verbose=verbose,
@@ -327,8 +321,3 @@ def finished(
         "notes": notes,
     }
     return TableModel(split.encoder, estimator, summary, simple)
-
-
-def _kernels(encoder: TableEncoder, kind: str) -> Any:
-    plain = kind == "linear" and not encoder.levels
-    return "linear" if plain else encoder.kernels(kind)

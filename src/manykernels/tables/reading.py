@@ -6,7 +6,7 @@ import csv
 import gzip
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -47,10 +47,7 @@ def read(
     TableError
         If the file is no such table.
     """
-    if not path.exists():
-        raise TableError(f"{path} does not exist. Check the name and the folder.")
-    if path.is_dir():
-        raise TableError(f"{path} is a folder. Give a file.")
+    refuse_absent(path)
     if path.stat().st_size == 0:
         raise TableError(f"{path} is empty. Export it again, with a header row.")
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -67,9 +64,7 @@ def read(
         )
     if not len(frame):
         raise TableError(f"{path} has a header but no rows. Export it again.")
-    repeated = [str(name) for name, count in Counter(frame.columns).items() if count > 1]
-    if repeated:
-        raise TableError(_repeated(path, repeated))
+    refuse_repeated(path, frame.columns)
     return frame.rename(columns=str)
 
 
@@ -88,9 +83,7 @@ def _text(
             head = file.readline().lstrip("\ufeff")
             separator = separator or _guess(head)
             names = next(csv.reader([head], delimiter=separator), [])
-        repeated = [name for name, count in Counter(names).items() if count > 1 and name]
-        if repeated:
-            raise TableError(_repeated(path, repeated))
+        refuse_repeated(path, [name for name in names if name])
         if not any(name.strip() for name in names):
             raise TableError(f"{path} has no header row: its first line is empty. Add names.")
         return pd.read_csv(
@@ -164,8 +157,19 @@ def _guess(head: str) -> str:
     return max(",\t;|", key=head.count)
 
 
-def _repeated(path: Path, names: Sequence[str]) -> str:
-    return (
-        f"{path} has {plural(len(names), 'column name')} more than once: "
-        f"{', '.join(map(repr, names))}. Give each column a name of its own."
-    )
+def refuse_absent(path: Path) -> None:
+    """Raise if a path is that of no file."""
+    if not path.exists():
+        raise TableError(f"{path} does not exist. Check the name and the folder.")
+    if path.is_dir():
+        raise TableError(f"{path} is a folder. Give a file.")
+
+
+def refuse_repeated(path: Path, names: Iterable[str]) -> None:
+    """Raise if a file has the same name for several columns."""
+    repeated = [str(name) for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise TableError(
+            f"{path} has {plural(len(repeated), 'column name')} more than once: "
+            f"{', '.join(map(repr, repeated))}. Give each column a name of its own."
+        )
