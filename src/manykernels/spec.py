@@ -12,7 +12,7 @@ import numpy as np
 from .bases import FeatureBlocks, GramStack
 from .families import IndexSet, Interactions, KernelFamily, Monomials, ProductFamily, Tuples
 from .kernels import KernelSet, uses_maps
-from .losses import LOSSES_BY_NAME, Loss, Squared
+from .losses import BY_NAME, Loss, Squared
 from .objective import Problem, exponent
 from .solvers import Greedy, Solver
 
@@ -229,7 +229,7 @@ def resolve_loss(loss: Any, labelled: bool) -> Loss:
                 f"loss must be one of {', '.join(map(repr, allowed))} for a {kind}, or a loss "
                 f"object; got {loss!r}. See manykernels.losses."
             )
-        return LOSSES_BY_NAME[loss]()
+        return BY_NAME[loss]()
     missing = [name for name in ("value", "gradient", "conjugate") if not hasattr(loss, name)]
     if missing or not (hasattr(loss, "curvature") or hasattr(loss, "conjugate_prox")):
         raise ValueError(

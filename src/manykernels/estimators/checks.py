@@ -114,9 +114,11 @@ RULES: dict[str, Rule] = {
     "alphas": Rule(
         lambda value: (
             value is None
-            or (isinstance(value, list | tuple | np.ndarray)
-            and len(value) > 0
-            and all(_real(v) and v > 0 for v in value))
+            or (
+                isinstance(value, list | tuple | np.ndarray)
+                and len(value) > 0
+                and all(_real(v) and v > 0 for v in value)
+            )
         ),
         "must be a list of positive numbers or None",
         "Use None for a grid chosen from the data",

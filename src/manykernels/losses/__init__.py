@@ -9,7 +9,7 @@ from .base import Loss, NonsmoothLoss, ProbabilisticLoss, SmoothLoss
 from .classification import Hinge, Logistic, SquaredHinge
 from .regression import EpsilonInsensitive, Huber, Squared
 
-LOSSES_BY_NAME: dict[str, type[Loss]] = {
+BY_NAME: dict[str, type[Loss]] = {
     "squared": Squared,
     "huber": Huber,
     "epsilon_insensitive": EpsilonInsensitive,
@@ -19,7 +19,7 @@ LOSSES_BY_NAME: dict[str, type[Loss]] = {
 }
 
 __all__ = [
-    "LOSSES_BY_NAME",
+    "BY_NAME",
     "EpsilonInsensitive",
     "Hinge",
     "Huber",
