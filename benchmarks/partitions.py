@@ -115,13 +115,13 @@ def workers(path):
 
 def rates():
     """Return rows a second on one core of the passes, by number of features."""
-    from manykernels.partitions import Block, Design, Point
-    from manykernels.partitions.rows import sums_at
     from threadpoolctl import threadpool_limits
 
     from manykernels.families import ProductFamily
     from manykernels.kernels import resolve
     from manykernels.losses import Squared
+    from manykernels.passes import Block, PartsModel, Recipe
+    from manykernels.passes.sums import sums_at
 
     rows = []
     for columns, n in ((20, 200_000), (50, 50_000)):
@@ -131,11 +131,11 @@ def rates():
         bases = kernels.fit(X[:1], X[:1])
         family = ProductFamily(bases.without_rows(), 2)
         mean, scale = X.mean(axis=0), X.std(axis=0)
-        design = Design(kernels, mean, scale, family, Squared(), np.empty(0), 0.0, float(n))
+        design = Recipe(kernels, mean, scale, family, Squared(), np.empty(0), 0.0, float(n))
         indices = family.indices()
         block = Block(X, y, np.ones(n))
-        few = Point(indices[:50], np.zeros((50, 1)), np.zeros(1))
-        every = Point(indices, np.zeros((len(indices), 1)), np.zeros(1))
+        few = PartsModel(indices[:50], np.zeros((50, 1)), np.zeros(1))
+        every = PartsModel(indices, np.zeros((len(indices), 1)), np.zeros(1))
         for what, arguments in (
             ("products of all features", (every, False, 1e-3)),
             ("pricing, 50 kernels in use", (few, True, None)),

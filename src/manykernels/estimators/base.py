@@ -106,8 +106,8 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         if not self.labelled:
             kept |= {name: kept[name][0] for name in outputs if name in kept}
         for name in (*outputs, "alphas_", "alpha_", "n_terms_"):  # of an earlier fit
-            vars(self).pop(name, None)
-        vars(self).update(kept)
+            self.__dict__.pop(name, None)
+        self.__dict__.update(kept)
 
     def _decision(self, X: Any) -> Array:
         """Return decision values of shape (n_new, c)."""

@@ -123,18 +123,16 @@ class Choice:
 
         The mean over the folds that left a row out, NaN for rows that none did.
         """
-        known = [fold for fold in self.folds if fold.predictions is not None]
-        if not known:
+        known = [(fold.test, fold.predictions) for fold in self.folds]
+        if not known or known[0][1] is None:
             raise ValueError(
                 "out-of-fold predictions are kept for rows in memory, and not in model files. Use "
                 "function_ of each of folds."
             )
-        first = known[0].predictions
-        assert first is not None
-        total, times = np.zeros((count, first.shape[1])), np.zeros((count, 1))
-        for fold in known:
-            np.add.at(total, fold.test, fold.predictions)
-            np.add.at(times, fold.test, 1.0)
+        total, times = np.zeros((count, known[0][1].shape[1])), np.zeros((count, 1))
+        for test, values in known:
+            total[test] += values
+            times[test] += 1.0
         return np.divide(total, times, out=np.full_like(total, np.nan), where=times > 0)
 
 

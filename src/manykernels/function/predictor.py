@@ -173,7 +173,7 @@ def make_predictor(family: KernelFamily, result: Result, weights: Array) -> Pred
         assert isinstance(family.bases, GramStack)
         stack = family.bases
         probe = beside(weighted, stack.grams) @ beside(solution.coefficients.T, stack.grams)
-        covariances = stack.masses(probe, indices)
+        covariances = stack.masses(probe, [family.factors(index) for index in indices])
         parts = theta * family.weights(indices) * covariances
     shares = parts / variance if variance > 0 else np.zeros(len(indices))
     order = np.argsort(-shares, kind="stable")

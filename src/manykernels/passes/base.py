@@ -167,9 +167,9 @@ class PassFits:
         count = len(model.indices)
         owners = family.owners(model.indices)
         parts = np.sum(model.coefficients * self.covariances(model), axis=1) if count else owners
-        shares = np.bincount(owners, parts, minlength=count)
-        total = float(shares.sum())
-        shares = shares / total if total > 0 else np.zeros(count)
+        sums = np.bincount(owners, parts, minlength=count)
+        total = float(sums.sum())
+        shares = sums / total if total > 0 else np.zeros(count)
         order = np.argsort(-shares, kind="stable")
         rank = np.empty(count, dtype=int)
         rank[order] = np.arange(count)

@@ -27,8 +27,8 @@ def fits_of(parts: Totals, recipe: Recipe, selects: bool) -> Whole | Growing:
             f"loss must be smooth for rows in partitions; got {type(loss).__name__}. Use "
             'loss="squared", "huber", "squared_hinge" or "logistic".'
         )
-    features = float(family.bases.sizes.sum())  # type: ignore[union-attr]
-    whole = approximately(family.distinct) * float(family.bases.sizes.mean()) ** family.degree  # type: ignore[union-attr]
+    features = float(family.blocks.sizes.sum())
+    whole = approximately(family.distinct) * float(family.blocks.sizes.mean()) ** family.degree
     few = whole <= MOST_FEATURES
     if not few and recipe.p != 1:
         raise ValueError(

@@ -91,7 +91,7 @@ class Gradients:
 
     def __init__(self, family: ProductFamily, tables: Sequence[Array], strength: float) -> None:
         self.family, self.masses = family, []
-        starts = family.bases.offsets[:-1]  # type: ignore[union-attr]
+        starts = family.blocks.offsets[:-1]
         strict = int(family.index_set.strict)
         for degree, table in enumerate(tables):
             masses = np.sum((table / strength) ** 2, axis=0)
@@ -111,7 +111,8 @@ class Gradients:
 
     def of(self, indices: Sequence[Index]) -> Array:
         """Return the gradients of given kernels."""
-        return np.array([float(self.masses[len(index)][tuple(index)]) for index in indices])
+        kernels = [self.family.factors(index) for index in indices]
+        return np.array([float(self.masses[len(own)][own]) for own in kernels])
 
     def top(self, count: int, above: float, known: set[Index]) -> list[Index]:
         """Return the kernels of largest gradient above a limit that are not known."""

@@ -73,7 +73,8 @@ class Quadratic:
         coefficients = np.zeros((int(ends[-1]), self.recipe.outputs))
         theta = np.zeros(len(self.widths))
         done = 0
-        for (j,), weight in zip(learnt.indices, learnt.theta.tolist(), strict=True):
+        for index, weight in zip(learnt.indices, learnt.theta.tolist(), strict=True):
+            (j,) = self.family.factors(index)
             width = self.widths[j]
             part = learnt.coefficients[done : done + width]
             coefficients[ends[j] : ends[j] + width] = part

@@ -213,7 +213,7 @@ def _no_sums(recipe: Recipe, model: PartsModel, outputs: int, moments: bool, tab
 
 def table_shapes(family: ProductFamily, outputs: int) -> list[tuple[int, ...]]:
     """Return the shapes of the tables of inner products."""
-    width = int(family.bases.sizes.sum())  # type: ignore[union-attr]
+    width = int(family.blocks.sizes.sum())
     return [(outputs, *(width,) * degree) for degree in range(family.degree + 1)]
 
 

@@ -254,7 +254,7 @@ class PartedPrepared:
         )
         debias = spec.search is not None and spec.search.debias
         found: Any = fits_of(self.rows, recipe, debias or spec.greedy is not None)
-        return found  # type: ignore[no-any-return]
+        return found
 
 
 def _check(summary: Summary, labelled: bool) -> None:
