@@ -5,8 +5,10 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.dummy import DummyClassifier, DummyRegressor
 
 import manykernels
+from manykernels.baselines.simple import SimpleModels, linear_model
 from manykernels.tables import (
     Category,
     Moment,
@@ -483,3 +485,26 @@ def test_a_useless_model_is_called_so():
     settings = Settings("price", degree=[1])
     model = fit_table(split_table(table, settings), settings)
     assert any("no better than the baseline" in note for note in model.summary["notes"])
+
+
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_simple_models_are_those_of_scikit_learn(classes, rng):
+    codes = [[], [0.0, 1.0, 2.0], []]
+    X = rng.normal(size=(90, 3))
+    X[:, 1] = rng.integers(-1, 3, size=90)  # -1: a level that is not known
+    y = X[:, 0] + np.array([0, 3, -2, 1])[X[:, 1].astype(int)] + rng.normal(size=90)
+    if classes:
+        y = np.array(["a", "b", "c"])[np.digitize(y, np.quantile(y, [0.3, 0.8][: classes - 1]))]
+    train, test = slice(0, 60), slice(60, 90)
+    model = SimpleModels.fit(X[train], y[train], codes, bool(classes))
+    dummies = np.column_stack([X[:, 0], *(X[:, 1] == code for code in range(3)), X[:, 2]])
+    peer = linear_model(bool(classes)).fit(dummies[train], y[train])
+    constant = (DummyClassifier if classes else DummyRegressor)().fit(dummies[train], y[train])
+    scores = model.scores(X[test], y[test])
+    assert list(scores) == ["linear model", "most frequent class" if classes else "mean"]
+    expected = [m.score(dummies[test], y[test]) for m in (peer, constant)]
+    np.testing.assert_allclose(list(scores.values()), expected)
+    if classes:
+        assert np.array_equal(model.predict(X), peer.predict(dummies))
+    else:
+        np.testing.assert_allclose(model.predict(X), peer.predict(dummies))

@@ -62,21 +62,12 @@ class SimpleModels:
             warnings.simplefilter("ignore")  # about iterations, and names that change by version
             model.fit(indicators(X, codes), y)
         scaler, linear = model[0], model[-1]
-        labels: Array | None = None
-        if classes:
-            labels, counts = np.unique(y, return_counts=True)
-            constant = labels[np.argmax(counts)].item()
-        else:
-            constant = float(np.mean(y))
-        return cls(
-            [list(own) for own in codes],
-            scaler.mean_,
-            scaler.scale_,
-            np.atleast_2d(linear.coef_).T,
-            np.atleast_1d(linear.intercept_),
-            labels,
-            constant,
-        )
+        slopes, intercepts = np.atleast_2d(linear.coef_).T, np.atleast_1d(linear.intercept_)
+        fitted = ([list(own) for own in codes], scaler.mean_, scaler.scale_, slopes, intercepts)
+        if not classes:
+            return cls(*fitted, None, float(np.mean(y)))
+        labels, counts = np.unique(y, return_counts=True)
+        return cls(*fitted, labels, labels[np.argmax(counts)].item())
 
     def predict(self, X: Array) -> Array:
         """Return the predictions of the linear model."""
@@ -100,9 +91,8 @@ def linear_model(classes: bool, centre: bool = True) -> Pipeline:
     """Return the linear model, not fitted; sparse rows cannot be centred."""
     last: Any = RidgeCV(np.logspace(-3, 5, 17))
     if classes:
-        last = LogisticRegressionCV(
-            Cs=np.logspace(-3, 2, 6), cv=3, l1_ratios=(0,), use_legacy_attributes=False
-        )
+        grid: dict[str, Any] = {"Cs": np.logspace(-3, 2, 6), "l1_ratios": (0,), "cv": 3}
+        last = LogisticRegressionCV(**grid, scoring="accuracy", use_legacy_attributes=False)
     return make_pipeline(StandardScaler(with_mean=centre), last)
 
 

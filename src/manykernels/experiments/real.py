@@ -98,12 +98,8 @@ def compute(run: Run, data_dir: Path | None) -> list[Row]:
 
 
 FAMILIES = {
-    "ours": tuple(name for name in REAL_METHODS if name.startswith("ours")),
-    "HKL": ("HKL D=2", "HKL D=3"),
-    "Cortes": ("Cortes D=2", "Cortes D=3"),
-    "uniform": ("uniform D=1", "uniform D=2", "uniform D=3"),
-    "lp-norm linear": ("lp-norm linear nu=1", "lp-norm linear nu=2"),
-    "Lasso": ("Lasso D=2", "Lasso D=3"),
+    family: tuple(name for name in REAL_METHODS if name.startswith(family))
+    for family in ("ours", "HKL", "Cortes", "uniform", "lp-norm linear", "Lasso")
 }
 """The configurations of each method, among which validation rows choose."""
 

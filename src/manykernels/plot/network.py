@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..arrays import Array
-from .circle import around, in_columns
 from .shares import Shares, SharesDisplay
 from .style import BLUE, GREEN, GREY, ORANGE, say, shorten
 
@@ -72,7 +71,7 @@ class NetworkDisplay(SharesDisplay):
             if len(term.variables) > 1:
                 group = frozenset(term.variables)
                 joint[group] = joint.get(group, 0.0) + term.share
-        order = around(totals, joint)
+        order = _around(totals, joint)
         numbers = {name: number for number, name in enumerate(order)}
         groups = [tuple(sorted(numbers[name] for name in group)) for group in joint]
         return cls(order, [totals[name] for name in order], groups, list(joint.values()))
@@ -115,7 +114,7 @@ class NetworkDisplay(SharesDisplay):
             spots = places * (np.sqrt(sizes / np.pi) + 4)[:, None]
             options: dict[str, Any] = {"textcoords": "offset points"}
         else:
-            spots = in_columns(places)
+            spots = _in_columns(places)
             options = {"arrowprops": {"arrowstyle": "-", "color": GREY, "linewidth": 0.6}}
         for name, place, spot in zip(self.variables, places.tolist(), spots, strict=True):
             x, y = place if len(places) <= BESIDE else (float(np.sign(spot[0])), 0.0)
@@ -155,3 +154,25 @@ class NetworkDisplay(SharesDisplay):
             ncols=3,
             frameon=False,
         )
+
+
+def _around(totals: dict[str, float], joint: dict[frozenset[str], float]) -> list[str]:
+    """Return variables in an order on the circle that has strongly joined ones side by side."""
+    left = sorted(totals, key=lambda name: -totals[name])
+    order = left[:1]
+    del left[:1]
+    while left:
+        last = order[-1]
+        ties = [sum(abs(s) for g, s in joint.items() if {last, name} <= g) for name in left]
+        order.append(left.pop(int(np.argmax(ties))))
+    return order
+
+
+def _in_columns(places: Array) -> Array:
+    """Return places for names: in two columns beside the circle, in the order of their nodes."""
+    spots = np.empty_like(places)
+    right = places[:, 0] > -1e-9
+    for side, x in ((right, 1.3), (~right, -1.3)):
+        order = np.flatnonzero(side)[np.argsort(-places[side, 1], kind="stable")]
+        spots[order] = np.column_stack([np.full(len(order), x), np.linspace(1.1, -1.1, len(order))])
+    return spots

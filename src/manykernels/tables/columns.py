@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -46,16 +45,27 @@ class Number:
     def values(self, column: pd.Series) -> Array:
         """Return the values as floats, NaN where missing."""
         found = as_numbers(column, self.style).to_numpy(dtype=float, na_value=np.nan)
-        bad = column.notna().to_numpy() & np.isnan(found)
-        if bad.any():
-            example = column[bad].iloc[0]
-            raise TableError(
-                f"column {self.name!r} must hold numbers, as in training; got {example!r} and "
-                f"{_others(int(bad.sum()) - 1)}. Correct the file."
-            )
+        self._refuse(column[column.notna() & np.isnan(found)], "numbers", "Correct the file.")
         if np.isinf(found).any():
             raise TableError(f"column {self.name!r} has infinite values. Correct the file.")
         return found
+
+    def _refuse(self, bad: pd.Series, kind: str, remedy: str) -> None:
+        if len(bad):
+            others = f"{len(bad) - 1} others" if len(bad) > 1 else "no other such value"
+            raise TableError(
+                f"column {self.name!r} must hold {kind}, as in training; got {bad.iloc[0]!r} and "
+                f"{others}. {remedy}"
+            )
+
+    @property
+    def levels_by_name(self) -> dict[str, list[str]]:
+        """Labels of the numbers of each encoded column, none for numbers that are themselves."""
+        return {self.name: []} | ({f"{self.name} is missing": ["no", "yes"]} if self.gaps else {})
+
+    def unknown(self, column: pd.Series) -> list[str]:
+        """Return categories that the model does not know: numbers have none."""
+        return []
 
     def encode(self, column: pd.Series) -> dict[str, Array]:
         """Return the columns of numbers that stand for a column."""
@@ -74,13 +84,8 @@ class Moment(Number):
     def values(self, column: pd.Series) -> Array:
         """Return decimal years, NaN where missing."""
         found = as_moments(column, self.style or "ISO8601")
-        bad = column.notna() & found.isna()
-        if bad.any():
-            raise TableError(
-                f"column {self.name!r} must hold dates, as in training; got "
-                f"{column[bad].iloc[0]!r} and {_others(int(bad.sum()) - 1)}. Write them as in "
-                "training."
-            )
+        bad = column[column.notna() & found.isna()]
+        self._refuse(bad, "dates", "Write them as in training.")
         return decimal_years(found)
 
 
@@ -98,6 +103,16 @@ class Category:
 
     name: str
     levels: list[str]
+
+    @property
+    def levels_by_name(self) -> dict[str, list[str]]:
+        """Labels of the numbers of the encoded column."""
+        return {self.name: self.levels}
+
+    def unknown(self, column: pd.Series) -> list[str]:
+        """Return categories that the model does not know, where there is no level for them."""
+        words = set() if OTHER in self.levels else set(as_words(column.dropna()))
+        return sorted(words - set(self.levels))
 
     def encode(self, column: pd.Series) -> dict[str, Array]:
         """Return numbers of levels; -1, which no kernel knows, for values new to the model."""
@@ -132,9 +147,16 @@ class TableEncoder:
     @property
     def levels(self) -> dict[str, list[str]]:
         """Labels of the numbers of those encoded columns that hold categories."""
-        found = {c.name: c.levels for c in self.columns if isinstance(c, Category)}
-        gaps = [c.name for c in self.columns if isinstance(c, Number) and c.gaps]
-        return found | {f"{name} is missing": ["no", "yes"] for name in gaps}
+        return {name: own for name, own in self._encoded.items() if own}
+
+    @property
+    def codes(self) -> list[list[float]]:
+        """Codes of the levels of each encoded column, none for those of numbers."""
+        return [list(map(float, range(len(own)))) for own in self._encoded.values()]
+
+    @property
+    def _encoded(self) -> dict[str, list[str]]:
+        return {n: own for column in self.columns for n, own in column.levels_by_name.items()}
 
     def encode(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the table of numbers; columns may come in any order, others are not looked at."""
@@ -162,33 +184,12 @@ class TableEncoder:
 
     def unknown(self, frame: pd.DataFrame) -> dict[str, list[str]]:
         """Return values of categories that the model does not know, by column."""
-        found = {}
-        for column in self.columns:
-            if isinstance(column, Category) and OTHER not in column.levels:
-                words = as_words(frame[column.name].dropna())
-                new = sorted(set(words) - set(column.levels))
-                if new:
-                    found[column.name] = new
-        return found
-
-    def codes(self, names: Iterable[str]) -> list[list[float]]:
-        """Return the codes of the levels of encoded columns, none for those of numbers."""
-        return [list(map(float, range(len(self.levels.get(name, ()))))) for name in names]
+        found = {column.name: column.unknown(frame[column.name]) for column in self.columns}
+        return {name: new for name, new in found.items() if new}
 
     def kernels(self, kind: str) -> list[tuple[str, str]]:
         """Return the ``kernels`` argument for the encoded table: categories, and a kind of ours."""
-        names = self.levels
-        encoded = [
-            name
-            for column in self.columns
-            for name in (column.name, f"{column.name} is missing")
-            if name == column.name or name in names
-        ]
-        return [("categorical" if name in names else kind, name) for name in encoded]
-
-
-def _others(count: int) -> str:
-    return "no other such value" if count == 0 else f"{count} others"
+        return [("categorical" if own else kind, name) for name, own in self._encoded.items()]
 
 
 def missing_column(name: str, frame: pd.DataFrame, option: str) -> TableError:

@@ -293,8 +293,7 @@ def finished(
             notes.append(str(warning.message))
     classes = split.task == "classification"
     train = split.encoder.encode(split.train)
-    codes = split.encoder.codes(train.columns)
-    simple = SimpleModels.fit(train.to_numpy(), split.y_train, codes, classes)
+    simple = SimpleModels.fit(train.to_numpy(), split.y_train, split.encoder.codes, classes)
     scores: dict[str, float] = {}
     if len(split.test):
         test = split.encoder.encode(split.test)
