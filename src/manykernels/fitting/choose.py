@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array
+from ..limits import PATH_FEATURES
 from ..solvers import Result
 
 STEP_DECADES = 0.25
@@ -32,10 +33,6 @@ were worse than an earlier one. Set by judgement, not measured."""
 WORTHWHILE = 0.01
 """A path of strengths also ends when its last two steps lowered the loss by less than this share,
 once a model has lowered it by five times as much. Set by judgement, not measured."""
-
-FEATURES = 8_000
-"""A path ends with a model of more features than this: the next models take minutes and seldom
-pay. Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +107,7 @@ def ended(
     sampled.
     """
     solution = result.solution
-    if not greedy and solution.in_features and len(solution.coefficients) > FEATURES:
+    if not greedy and solution.in_features and len(solution.coefficients) > PATH_FEATURES:
         return True
     judged = np.array(scores)
     if strengths is not None and not greedy:

@@ -13,6 +13,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_
 
 from ..arrays import Array
 from ..function import Function, without_shares
+from ..limits import SPLIT_ROWS
 from ..notices import InterruptedWarning, notify
 from ..randomness import generator
 from ..rows import Fits, Prepared, Rows
@@ -34,10 +35,6 @@ UNEXPLAINED = 1e-20
 FOLD_TOL = 3.0
 """Tolerance of the models of folds, which are only compared, relative to that of the last fit. Set
 by judgement, not measured."""
-
-SPLIT_ROWS = 5_000
-"""Number of rows from which on a fifth of them, held out once, replaces five folds: its score is
-precise enough to compare models by. Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)

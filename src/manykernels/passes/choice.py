@@ -8,13 +8,6 @@ from .growing import Growing
 from .sums import Recipe, Totals
 from .whole import Whole
 
-MOST_FEATURES = 1_500
-"""Largest number of features whose products are all made in one pass: 18 MB a worker, and some
-seconds for the eigenproblem. Set by judgement, not measured."""
-
-MOST_ENTRIES = 2e7
-"""Most inner products (160 MB) that a pricing brings from the workers. Set by judgement."""
-
 
 def fits_of(parts: Totals, recipe: Recipe, selects: bool) -> Whole | Growing:
     """Return the fits of a family: from all features in one pass if they are few, else by rounds.

@@ -12,13 +12,10 @@ from ..arrays import Array, Index
 from ..bases import FeatureBlocks
 from ..families import ProductFamily
 from ..kernels import KernelSet
+from ..limits import PART_ENTRIES
 from ..losses import Loss
 from ..losses.coding import class_targets
 from .moments import Moments, moments_of
-
-BLOCK_ENTRIES = 2**22
-"""Numbers (32 MB) of the features that are made at a time: a part is worked on in blocks of rows
-of that size. Set by judgement, not measured."""
 
 
 class Totals(Protocol):
@@ -110,7 +107,7 @@ class Recipe:
     def slices(self, block: Block, width: int) -> Iterator[Block]:
         """Yield some rows at a time, those of positive weight."""
         block = block.some(block.weights > 0)
-        height = max(256, BLOCK_ENTRIES // max(1, width))
+        height = max(256, PART_ENTRIES // max(1, width))
         for start in range(0, len(block.X), height):
             rows = slice(start, start + height)
             yield Block(block.X[rows], block.y[rows], block.weights[rows] / self.weight)

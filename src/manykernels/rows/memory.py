@@ -18,18 +18,11 @@ from ..bases import FeatureBlocks, GramStack
 from ..families import KernelFamily
 from ..function import Predictor, make_predictor, scaled
 from ..kernels import KernelSet, resolve
+from ..limits import ONE_THREAD_ROWS
 from ..objective import Problem
 from ..solvers import Callback, Greedy, Result, Solver, describe, match, run
 from ..solvers.paths import at_no_effect, growing, unpenalised
 from ..spec import Spec, StopRule
-
-ONE_THREAD_ROWS = 2_000
-"""Largest number of rows for which a fit runs on one BLAS thread: with two it took 2 to 5 times as
-long there (``benchmarks/choices.py``)."""
-
-LARGEST_EXPONENT = 280.0
-"""Decimal exponent that products of features must stay below: doubles end at 308, and sums of
-products need some room."""
 
 LACKING = (
     "every fold must train on all classes; got one whose training rows lack a class. Use "

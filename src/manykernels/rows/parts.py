@@ -17,15 +17,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..arrays import Array
 from ..function import scaled
 from ..kernels import KernelSet, MapKernels, resolve
+from ..limits import MAP_ROWS
 from ..passes import Block, Recipe, fits_of
 from ..passes.base import LIGHT_FOLDS
 from ..spec import Spec
 from .base import Fits
 from .memory import LACKING
-
-MAP_ROWS = 100_000
-"""Rows that feature maps are fitted to, drawn from all parts; all rows if there are fewer. Set by
-judgement, not measured."""
 
 
 @dataclass(frozen=True)
