@@ -9,6 +9,7 @@ from pathlib import Path
 import manykernels
 
 ORDER = [
+    "limits",
     "arrays",
     "backend",
     "memory",

@@ -1,7 +1,7 @@
 """What the library affords: thresholds of memory, work and time, each with its unit and origin.
 
-A threshold decides between ways that give the same answer, or refuses work that would not end. Settings
-of methods (patience, tolerances, batch sizes) stay beside the method.
+A threshold decides between ways that give the same answer, or refuses work that would not end.
+Settings of methods (patience, tolerances, batch sizes) stay beside the method.
 """
 
 # Rows and passes over them --------------------------------------------------------------------

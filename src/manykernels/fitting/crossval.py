@@ -128,6 +128,7 @@ class Choice:
             )
         total, times = np.zeros((count, known[0][1].shape[1])), np.zeros((count, 1))
         for test, values in known:
+            assert values is not None
             total[test] += values
             times[test] += 1.0
         return np.divide(total, times, out=np.full_like(total, np.nan), where=times > 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..arrays import approximately
+from ..limits import MOST_ENTRIES, MOST_FEATURES
 from ..losses import SmoothLoss, Squared
 from .growing import Growing
 from .sums import Recipe, Totals

@@ -24,6 +24,10 @@ from ..solvers import Callback, Greedy, Result, Solver, describe, match, run
 from ..solvers.paths import at_no_effect, growing, unpenalised
 from ..spec import Spec, StopRule
 
+LARGEST_EXPONENT = 280.0
+"""Decimal exponent that products of features must stay below: doubles end at 308, and sums of
+products need some room."""
+
 LACKING = (
     "every fold must train on all classes; got one whose training rows lack a class. Use "
     "cv=StratifiedKFold(...) or fewer folds."
