@@ -65,7 +65,7 @@ class GramStack(BaseKernels):
         return self.grams
 
     def without_rows(self) -> GramStack:
-        """Return as many kernels on no rows."""
+        """Return the same number of kernels on no rows."""
         return GramStack(np.empty((self.count, 0, 0)))
 
     def kernel(self, j: int) -> Array:
