@@ -8,12 +8,14 @@ from checks import base_grams, brute_members, make_bases, product_gram, tree_law
 from manykernels.bases import FeatureBlocks, GramStack
 from manykernels.families import (
     Interactions,
+    KernelFamily,
     ListFamily,
     Monomials,
     ProductFamily,
     Tuples,
     WeightedFamily,
 )
+from manykernels.families.pricing import pricer
 
 REPRESENTATIONS = ["columns", "blocks", "sparse", "gram"]
 SETS = [Tuples(2.0), Monomials(), Interactions()]
@@ -381,3 +383,59 @@ def test_rough_mass_is_the_mass(kind, representation, rng):
     alpha = rng.normal(size=(12, 2))
     rough = family.at(alpha).rough_mass
     assert rough == pytest.approx(family.at(alpha).mass, rel=1e-10)
+
+
+class Widths(KernelFamily):
+    """Gaussian kernels of any column and any width: an index holds a float, and there is no end."""
+
+    listable = priceable = drawable = summable = False
+
+    def weights(self, indices):
+        return np.ones(len(indices))
+
+    def on(self, bases):
+        return type(self)(bases, self.names)
+
+    def products(self, indices):
+        return [()] * len(indices)
+
+    def name(self, index):
+        column, width = index
+        return f"{self.names[column]} ({width:g})"
+
+
+def test_a_family_may_have_real_indices_and_no_list(rng):
+    family = Widths(make_bases("columns", rng))
+    index = (2, 0.25)
+    assert family.name(index) == "x2 (0.25)"
+    assert family.factors(index) == ()
+    assert not family.at(np.ones((12, 1))).enumerated
+    for ask in (family.indices, family.closed, lambda: family.size, lambda: pricer(family)):
+        with pytest.raises(NotImplementedError, match="Widths"):
+            ask()
+
+
+@pytest.mark.parametrize("representation", ["columns", "blocks", "grams"])
+def test_a_family_that_can_be_listed_needs_no_more_than_its_list(representation, rng):
+    class Pairs(KernelFamily):
+        def indices(self):
+            return [(0, 1), (1, 3), (2,)]
+
+        def weights(self, indices):
+            return np.array([1.0 + len(index) for index in indices])
+
+        def on(self, bases):
+            return type(self)(bases, self.names)
+
+    family, alpha = Pairs(make_bases(representation, rng)), rng.normal(size=(12, 2))
+    grams = [product_gram(base_grams(family.bases), i) for i in family.indices()]
+    expected = np.array([3.0, 3.0, 2.0]) * [np.sum(alpha * (gram @ alpha)) for gram in grams]
+    field = family.at(alpha)
+    np.testing.assert_allclose(field.all(), expected)
+    np.testing.assert_allclose(field.mass, expected.sum())
+    np.testing.assert_allclose(family.closed(), 3 * grams[0] + 3 * grams[1] + 2 * grams[2])
+    assert family.size == family.distinct == 3
+    draw = field.draw(50, rng)
+    np.testing.assert_allclose(draw.ratios, expected.sum())
+    best = pricer(family).top(alpha, 1)
+    assert best.indices == [family.indices()[int(np.argmax(expected))]]

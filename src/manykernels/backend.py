@@ -100,7 +100,7 @@ def times(matrix: Any, vectors: Array) -> Array:
 
 
 def real(matrix: Any, bits: int) -> Any:
-    """Return the type of real numbers of so many bits in the library of a matrix."""
+    """Return the type of real numbers of 64, 32 or 16 bits in the library of a matrix."""
     return getattr(namespace(matrix), f"float{bits}")
 
 

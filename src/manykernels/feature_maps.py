@@ -45,8 +45,8 @@ KNOTS = 64
 that the scores of docs/benchmarks/tables.md are not of (seeds 10 to 17)."""
 
 LEVEL_FUNCTIONS = 3
-"""Number k0 in the weight 1 / (k0 + k)^2 of a spline's function k: as many functions, about, weigh
-nearly the same. Chosen on the same splits as the knots."""
+"""Number k0 in the weight 1 / (k0 + k)^2 of a spline's function k: the first k0 functions weigh
+about the same. Chosen on the same splits as the knots."""
 
 PIVOT_ROWS = 8_000
 """Most rows that a Gaussian kernel's points are chosen from. Set by judgement, not measured."""
@@ -356,7 +356,7 @@ def _check_rank(rank: object, least: int, other: str = "") -> None:
 
 
 def choose_maps(x: Array, widest: int, functions: int) -> list[FeatureMap]:
-    """Return the maps that a column's values ask for, of so many functions if it is numeric.
+    """Return the maps that a column's values ask for, numeric ones of some ``functions`` in all.
 
     Few distinct values are categories. Other columns have smooth functions and, as kernels of
     their own, fine and finest ones, none of more than ``widest``: where a term needs only the
@@ -376,8 +376,8 @@ def choose_maps(x: Array, widest: int, functions: int) -> list[FeatureMap]:
 def affordable_functions(degree: int, columns: int, rows: int) -> tuple[int, int]:
     """Return how many functions of a column a kernel may have, and all of its kernels together.
 
-    A product of kernels has at most 256 features, and all products together so many that their
-    inner products with a vector take about a second.
+    A product of kernels has at most 256 features, and the inner products of the features of all
+    products with a vector take at most about a second.
     """
     degree = max(1, min(degree, columns))
     terms = max(1, comb(columns, degree)) * max(1, rows)
@@ -387,3 +387,4 @@ def affordable_functions(degree: int, columns: int, rows: int) -> tuple[int, int
 
 
 MAPS = {kind.name: kind for kind in (Spline, Polynomial, Nystroem, Categorical)}
+"""Feature maps by their names in the ``kernels`` argument."""

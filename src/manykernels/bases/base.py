@@ -18,27 +18,6 @@ Scales = Array | float
 """What multiplies each of many kernels; a number multiplies all of them."""
 
 
-class Cross(ABC):
-    """Base kernels evaluated between two sets of rows, of shape (n, m)."""
-
-    @property
-    @abstractmethod
-    def count(self) -> int:
-        """Number of base kernels."""
-
-    @abstractmethod
-    def filled(self, value: float) -> Array:
-        """Return a matrix of one value, of shape (n, m)."""
-
-    @abstractmethod
-    def kernel(self, j: int) -> Array:
-        """Return the matrix of base kernel ``j``, of shape (n, m)."""
-
-    def power_sum(self, k: int) -> Array:
-        r"""Return :math:`P_k = \sum_j K_j^{\odot k}`, of shape (n, m)."""
-        return sum((self.kernel(j) ** k for j in range(self.count)), self.filled(0.0))
-
-
 class BaseKernels(ABC):
     r"""Base kernels :math:`K_1, \dots, K_r` on n rows.
 
@@ -101,8 +80,8 @@ class BaseKernels(ABC):
         """Return the same kernels on no rows."""
 
     @abstractmethod
-    def between(self, other: Any, rows: slice = slice(None)) -> Cross:
-        """Return the kernels between some of the own rows and those of ``other``.
+    def between(self, other: Any, rows: slice = slice(None)) -> Any:
+        """Return the kernels between some of the own rows and those of ``other``: a ``Cross``.
 
         Matrices hold the values between two sets of rows already.
         """
@@ -172,7 +151,7 @@ class BaseKernels(ABC):
         In lexicographic order of (i, j).
         """
 
-    def cross_rows(self, rows: slice) -> Cross:
+    def cross_rows(self, rows: slice) -> Any:
         """Return the base kernels between some of the rows and all of them."""
         return self.between(self, rows)
 

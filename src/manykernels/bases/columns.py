@@ -68,7 +68,7 @@ def all_products_of_columns(features: Any, tables: Sequence[Array]) -> Array:
     """Return all products of columns of a matrix of degree 0, 1, ... side by side.
 
     The tables list their indices in lexicographic order. Those that begin with column j are
-    column j times the last products of one degree less, as many as there are.
+    column j times the last ones of one degree less, which have no factor before j.
     """
     ends = np.cumsum([len(table) for table in tables]).tolist()
     out = filled(1.0, (ends[-1], features.shape[0]), features)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Array, Product
 from ..backend import beside, filled, namespace, on_host, real, times, to_host
-from .base import BaseKernels, Cross, Products, Scales, split_rows
+from .base import BaseKernels, Products, Scales, split_rows
 
 HOST_BLOCK_BYTES = 2**20
 """Bytes of matrices' rows worked on at a time on the host, to stay in the processor's cache. Set by
@@ -23,7 +23,7 @@ ENTRYWISE_COST = 5
 measured."""
 
 
-class GramStack(BaseKernels, Cross):
+class GramStack(BaseKernels):
     r"""Any base kernels, as matrices :math:`K_1, \dots, K_r` in memory O(r n m).
 
     Parameters
@@ -65,7 +65,7 @@ class GramStack(BaseKernels, Cross):
         return self.grams
 
     def without_rows(self) -> GramStack:
-        """Return as many kernels on no rows."""
+        """Return the same number of kernels on no rows."""
         return GramStack(np.empty((self.count, 0, 0)))
 
     def kernel(self, j: int) -> Array:
@@ -75,6 +75,10 @@ class GramStack(BaseKernels, Cross):
     def filled(self, value: float) -> Array:
         """Return a matrix of one value."""
         return filled(value, self.shape, self.grams)
+
+    def power_sum(self, k: int) -> Array:
+        """Return the sum of the k-th powers of all kernels."""
+        return sum((self.kernel(j) ** k for j in range(self.count)), self.filled(0.0))
 
     def product(self, product: Sequence[int]) -> Array:
         """Return the matrix of a product kernel; O(n m D)."""

@@ -59,8 +59,8 @@ class KernelFamily(ABC):
 
     Every family knows what its indices stand for (``factors``, ``name``), what its kernels weigh
     (``weights``), how they look on other rows (``on``), and the gradients of given ones (``at``).
-    What else it can do it declares. A family that declares ``listable`` needs only ``indices``:
-    everything below then has a plain version, which lists all kernels.
+    What else it can do it declares. One that is ``listable`` needs only ``indices`` for all of it:
+    everything has a plain version, which lists all kernels.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class KernelFamily(ABC):
 
     def at(self, alpha: Array) -> GradientField:
         """Return the gradient at a dual point of shape (n, c), c outputs."""
-        return ListedField(self, alpha)
+        return GradientField(self, alpha)
 
     def products(self, indices: Sequence[Index]) -> Sequence[Product]:
         """Return the numbers of the base kernels that each kernel is the product of.
@@ -221,12 +221,13 @@ class KernelFamily(ABC):
         return self.blocks.batches(self.products(indices))
 
 
-class GradientField(ABC):
+class GradientField:
     r"""The gradient over a whole family at one dual point.
 
     Its entries are :math:`g_i = \alpha^\top K_i \alpha / \rho_i^2`. This is
     :math:`-\partial J/\partial\theta_i` up to the factor :math:`\lambda/2`, which belongs to the
-    objective. Calls on one field share their work.
+    objective. Calls on one field share their work. Here it is computed for every kernel of a family
+    that can be listed.
     """
 
     def __init__(self, family: KernelFamily, alpha: Array) -> None:
@@ -236,63 +237,44 @@ class GradientField(ABC):
         self.start = self.bases.start(alpha)
 
     @property
-    @abstractmethod
     def enumerated(self) -> bool:
         """Whether the gradient of every kernel is computed anyway."""
+        return self.family.listable
 
     @property
-    @abstractmethod
     def mass(self) -> float:
         """C, the mass of the index set that ``draw`` draws from.
 
         It is the sum of all gradients where members are neither merged nor weighted.
         """
+        return float(self._all.sum())
 
     @property
     def rough_mass(self) -> float:
         """The mass, where something cheaper gives it up to rounding."""
         return self.mass
 
-    @abstractmethod
     def draw(self, count: int, rng: np.random.Generator) -> Draw:
         """Draw members of the index set with probability proportional to their gradient."""
-
-    @abstractmethod
-    def all(self) -> Array:
-        """Return every gradient, in the order of the family's ``indices()``."""
-
-    def gradients(self, indices: Sequence[Index]) -> Array:
-        """Return the gradients of given kernels; O(n D) each with features, else O(n^2 D)."""
-        products, scales = self.family.products(indices), self.family.weights(indices)
-        return nonnegative(self.bases.masses(self.start, products, scales))
-
-
-class ListedField(GradientField):
-    """The gradient over a family that can be listed, computed for every kernel."""
-
-    enumerated = True
-
-    @cached_property
-    def _all(self) -> Array:
-        return self.gradients(self.family.indices())
-
-    @property
-    def mass(self) -> float:
-        """Sum of all gradients."""
-        return float(self._all.sum())
-
-    def all(self) -> Array:
-        """Return every gradient."""
-        return self._all
-
-    def draw(self, count: int, rng: np.random.Generator) -> Draw:
-        """Draw kernels in proportion to their gradient."""
         if not self.mass > 0:
             return Draw([], np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), 0.0)
         cells, counts = choose(self._all, count, rng)
         indices, ratios = self.family.indices(), np.full(len(cells), self.mass)
         drawn = [indices[i] for i in cells.tolist()]
         return Draw(drawn, counts, self._all[cells], ratios, self.mass)
+
+    def all(self) -> Array:
+        """Return every gradient, in the order of the family's ``indices()``."""
+        return self._all
+
+    @cached_property
+    def _all(self) -> Array:
+        return self.gradients(self.family.indices())
+
+    def gradients(self, indices: Sequence[Index]) -> Array:
+        """Return the gradients of given kernels; O(n D) each with features, else O(n^2 D)."""
+        products, scales = self.family.products(indices), self.family.weights(indices)
+        return nonnegative(self.bases.masses(self.start, products, scales))
 
 
 def as_numbers(values: object) -> Array:

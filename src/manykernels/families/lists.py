@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Array, Index
 from ..bases import BaseKernels
-from .base import KernelFamily, ListedField, as_numbers, nonnegative
+from .base import GradientField, KernelFamily, as_numbers, nonnegative
 
 
 class ListFamily(KernelFamily):
@@ -62,7 +62,7 @@ class ListFamily(KernelFamily):
         return type(self)(bases, self.rho, self.names)
 
 
-class ListField(ListedField):
+class ListField(GradientField):
     """The gradient over a list of kernels at one dual point."""
 
     @cached_property

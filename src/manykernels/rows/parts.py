@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..arrays import Array
 from ..function import scaled
-from ..kernels import KernelSet, MapKernels, resolve
+from ..kernels import KernelSet, resolve
 from ..limits import MAP_ROWS
 from ..passes import Block, Recipe, fits_of
 from ..passes.base import LIGHT_FOLDS
@@ -201,7 +201,7 @@ class PartedRows:
                 '"linear", "auto", "spline" or "nystroem".'
             )
         scaler = _scaler(spec, summary) if spec.scales else None
-        if isinstance(kernels, MapKernels):
+        if kernels.learns:
             share = min(1.0, MAP_ROWS / self.count)
             drawn = self.parts.total(_sample, share)
             rows, weights = (np.concatenate(side) for side in zip(*drawn, strict=True))

@@ -37,9 +37,9 @@ class Precision:
 
     @classmethod
     def of(cls, features: Any, bits: int, spreads: float) -> Self:
-        """Return the precision of products of features, and of so many spreads kept in memory.
+        """Return the types for products of features and for a number of spreads, zero for none.
 
-        No spreads at all are zero. On a device, those that do not fit are made anew roughly.
+        Spreads that do not fit in memory are made anew in every call, roughly on a device.
         """
         xp, products = namespace(features), real(features, bits)
         if not spreads:
