@@ -59,26 +59,21 @@ class System(Protocol):
         intercept : bool
             Whether :math:`f_t` includes a free constant b.
         """
-        ...
 
     def values(self, coefficients: Array) -> Array:
         """Return the function's values on the training rows, of shape (n, c)."""
-        ...
 
     def inner(self, left: Array, right: Array, right_values: Array) -> Array:
         """Return inner products of functions, one for each column.
 
         Given by their coefficients and, for the second, also by its values.
         """
-        ...
 
     def matrix(self) -> Array:
         """Return the kernel matrix, of shape (n, n)."""
-        ...
 
     def from_dual(self, alpha: Array) -> Array:
         r"""Return the coefficients of :math:`\sum_t \alpha_t \kappa(x_t, \cdot)`."""
-        ...
 
 
 @dataclass(frozen=True)

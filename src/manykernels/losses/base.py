@@ -21,19 +21,15 @@ class Loss(Protocol):
     @property
     def classification(self) -> bool:
         """Whether ``y`` must be -1 or +1."""
-        ...
 
     def value(self, y: Array, f: Array) -> Array:
         """Loss of predicting ``f`` where the truth is ``y``."""
-        ...
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return the derivative in ``f`` (a subgradient where there is a kink)."""
-        ...
 
     def conjugate(self, y: Array, v: Array) -> Array:
         """Convex conjugate in ``f``."""
-        ...
 
 
 @runtime_checkable
@@ -42,7 +38,6 @@ class SmoothLoss(Loss, Protocol):
 
     def curvature(self, y: Array, f: Array) -> Array:
         """Second derivative in ``f`` (one of its limits at a jump)."""
-        ...
 
 
 @runtime_checkable
@@ -51,7 +46,6 @@ class NonsmoothLoss(Loss, Protocol):
 
     def conjugate_prox(self, y: Array, v: Array, step: float) -> tuple[Array, Array]:
         r"""Return :math:`\arg\min_x (x-v)^2/2 + step\,\ell^*(y,x)` and its slope in ``v``."""
-        ...
 
 
 @runtime_checkable
@@ -60,4 +54,3 @@ class ProbabilisticLoss(Loss, Protocol):
 
     def probability(self, f: Array) -> Array:
         """Probability of the class +1 when the decision value is ``f``."""
-        ...

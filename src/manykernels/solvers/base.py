@@ -75,42 +75,34 @@ class State(Protocol):
     @property
     def k(self) -> int:
         """Number of the step to come, from 1."""
-        ...
 
     @property
     def solution(self) -> DualSolution:
         """Predictor and objective at the present weights."""
-        ...
 
     @property
     def certificate(self) -> Certificate:
         """What is known of their duality gap."""
-        ...
 
     @property
     def active(self) -> int:
         """Number of kernels with a weight."""
-        ...
 
     @property
     def weights(self) -> tuple[list[Index], Array]:
         """The solver's answer if it stopped here: kernels and their positive weights."""
-        ...
 
     @property
     def final(self) -> bool:
         """Whether ``solution`` and ``certificate`` are those of ``weights``, as good as can be."""
-        ...
 
     @property
     def constants(self) -> Constants | None:
         """The theorem's constants measured so far, if the theorem is about this solver."""
-        ...
 
     @property
     def memory(self) -> object:
         """What the solver has computed that does not depend on the strength, or None."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -153,7 +145,6 @@ class Solver(Protocol):
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator
     ) -> Iterator[State]:
         """Yield the state before each step."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -29,32 +29,25 @@ class UnpenalisedFit(Protocol):
 
     def pull(self) -> Array:
         r"""Return :math:`-s_t\ell'(f_t)`, of shape (n, c): what is left to explain."""
-        ...
 
     def prepare(self, columns: Array) -> Array:
         """Return candidates in the form that the other methods take."""
-        ...
 
     def gains(self, prepared: Array, starts: Array) -> Array:
         """Return about how much of the risk each group of candidate columns would explain."""
-        ...
 
     def add(self, columns: Array) -> bool:
         """Add columns and fit anew; tell whether they add anything (else nothing is done)."""
-        ...
 
     def update(self, prepared: Array) -> Array:
         """Return prepared candidates after an addition."""
-        ...
 
     @property
     def scale(self) -> float:
         """What gains are measured against: their sum over an orthogonal basis of everything."""
-        ...
 
     def solution(self) -> DualSolution:
         """Return the predictor; its coefficients belong to all columns added."""
-        ...
 
 
 def fit_of(problem: Problem) -> UnpenalisedFit:

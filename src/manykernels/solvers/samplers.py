@@ -21,7 +21,6 @@ class Sampler(Protocol):
         self, family: KernelFamily, field: GradientField, count: int, rng: np.random.Generator
     ) -> Draw:
         """Draw kernels given the gradient at the present dual point."""
-        ...
 
 
 @dataclass(frozen=True)

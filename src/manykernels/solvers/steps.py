@@ -39,7 +39,6 @@ class StepSize(Protocol):
 
     def __call__(self, k: int, moments: GradientMoments) -> float:
         """Return the step of iteration k = 1, 2, ..."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ class WorkingKernels:
 
     def _optimise(self, tol: float) -> None:
         """Find the optimum by the first method that suits, or the next where one gives up."""
-        for method in METHODS:
+        for method in INNER_METHODS:
             if method.suits(self) and method.solve(self, tol):
                 return
 
@@ -247,7 +247,7 @@ class InnerMethod(NamedTuple):
     solve: Callable[[WorkingKernels, float], bool]
 
 
-METHODS = (
+INNER_METHODS = (
     # Kernels of several features: one after another, on quadratics (majorise.py).
     InnerMethod(lambda k: k.in_features and k.smooth and k.several and bool(k.indices), descent),
     # Few features: Newton's method with exact zeros (restricted.py).

@@ -25,7 +25,7 @@ INTERIOR_STEPS = 60
 BOUNDARY = 0.98
 """Share of the way to the boundary that a step may go. Customary for such methods, not measured."""
 
-STEP_TOL = 1e-10
+INTERIOR_TOL = 1e-10
 """Relative duality gap to which the dual is solved at each step: about what rounding allows."""
 
 
@@ -85,7 +85,7 @@ def solve_interior(problem: Problem, kernels: KernelList, tol: float) -> tuple[A
     solution: DualSolution | None = None
     for _ in range(INTERIOR_STEPS):
         system = kernels.system(theta)
-        solution = solve(problem, system, solution, STEP_TOL)
+        solution = solve(problem, system, solution, INTERIOR_TOL)
         responses = kernels.responses(solution.alpha)
         masses = np.einsum("mnc,nc->m", responses, solution.alpha)
         gradients = problem.slope(masses)
