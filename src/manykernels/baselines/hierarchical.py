@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import approximately
 from ..bases import FeatureBlocks, GramStack
 from ..estimators.base import FamilyMachine
+from ..estimators.defaults import with_defaults
 from ..estimators.tasks import Classification, Regression
 from ..families import KernelFamily
 from ..kernels import KernelSet
@@ -220,34 +221,4 @@ n_kernels_, n_iter_, history_ :
         As for :class:`manykernels.MKLClassifier`.
     """
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        total_degree: int | None = 3,
-        per_variable_degree: int | None = None,
-        root_weight: float = 0.1,
-        growth: float = 4.0,
-        loss: Any = "logistic",
-        alpha: float = 1e-3,
-        fit_intercept: bool = True,
-        max_iter: int = 200,
-        tol: float = 1e-3,
-        max_time: float | None = None,
-        standardize: bool | str = True,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            kernels=kernels,
-            total_degree=total_degree,
-            per_variable_degree=per_variable_degree,
-            root_weight=root_weight,
-            growth=growth,
-            loss=loss,
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-            max_iter=max_iter,
-            tol=tol,
-            max_time=max_time,
-            standardize=standardize,
-            verbose=verbose,
-        )
+    __init__ = with_defaults(BaseHierarchical.__init__, loss="logistic")

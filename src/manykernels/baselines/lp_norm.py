@@ -13,6 +13,7 @@ from ..arrays import approximately
 from ..certificate import from_norm
 from ..dual import DualSolution, solve
 from ..estimators.base import FamilyMachine
+from ..estimators.defaults import with_defaults
 from ..estimators.tasks import Classification, Regression
 from ..families import KernelFamily
 from ..objective import Problem
@@ -169,34 +170,4 @@ n_kernels_, n_iter_, history_ :
         As for :class:`manykernels.MKLClassifier`.
     """
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        degree: int = 1,
-        index_set: str = "auto",
-        rho: Any = None,
-        p: float = 4 / 3,
-        loss: Any = "hinge",
-        alpha: float = 1e-3,
-        fit_intercept: bool = True,
-        max_iter: int = 500,
-        tol: float = 1e-3,
-        max_time: float | None = None,
-        standardize: bool | str = True,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            kernels=kernels,
-            degree=degree,
-            index_set=index_set,
-            rho=rho,
-            p=p,
-            loss=loss,
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-            max_iter=max_iter,
-            tol=tol,
-            max_time=max_time,
-            standardize=standardize,
-            verbose=verbose,
-        )
+    __init__ = with_defaults(BaseLpNorm.__init__, loss="hinge")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..estimators.base import FamilyMachine
+from ..estimators.defaults import with_defaults
 from ..estimators.tasks import Classification, Regression
 from ..solvers import ClosedForm, HarmonicStep, MirrorDescent, UniformSampler
 from ..spec import Spec, specify
@@ -103,40 +104,4 @@ n_kernels_, n_iter_, history_ :
         As for :class:`manykernels.MKLClassifier`.
     """
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        degree: int = 3,
-        index_set: str = "auto",
-        rho: Any = None,
-        p: float = 4 / 3,
-        loss: Any = "logistic",
-        alpha: float = 1e-3,
-        fit_intercept: bool = True,
-        draws: int = 50,
-        step: Any = None,
-        max_iter: int = 1000,
-        tol: float = 1e-2,
-        max_time: float | None = None,
-        standardize: bool | str = True,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            kernels=kernels,
-            degree=degree,
-            index_set=index_set,
-            rho=rho,
-            p=p,
-            loss=loss,
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-            draws=draws,
-            step=step,
-            max_iter=max_iter,
-            tol=tol,
-            max_time=max_time,
-            standardize=standardize,
-            random_state=random_state,
-            verbose=verbose,
-        )
+    __init__ = with_defaults(BaseUniform.__init__, loss="logistic")

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..bases import FeatureBlocks, GramStack
 from ..dual import DualSolution, GramSystem, solve
+from ..estimators.defaults import with_defaults
 from ..estimators.tasks import Classification, Regression
 from ..objective import Problem
 from .power_kernel import PowerKernel, PowerMachine
@@ -107,14 +108,4 @@ class UniformProductKernelClassifier(Classification, BaseUniformProduct):
         As for :class:`UniformProductKernel`.
     """
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        degree: int = 2,
-        constant: bool = True,
-        loss: Any = "hinge",
-        alpha: float = 1e-3,
-        fit_intercept: bool = True,
-        standardize: bool | str = True,
-    ) -> None:
-        super().__init__(kernels, degree, constant, loss, alpha, fit_intercept, standardize)
+    __init__ = with_defaults(BaseUniformProduct.__init__, loss="hinge")
