@@ -28,6 +28,7 @@ PATH_RATIO = 0.7
 """Strengths on the way down to the one asked for fall by this factor; each starts from the last."""
 
 
+@dataclass(eq=False, repr=False)
 class MonomialLasso(Regression, FamilyMachine):
     r"""Least squares with an l1 penalty on all monomials of up to ``degree`` columns.
 
@@ -46,14 +47,11 @@ class MonomialLasso(Regression, FamilyMachine):
         Monomials of degree d are divided by ``rho[d]``.
     alpha : float, default=1e-2
         Strength of the penalty, as in scikit-learn's Lasso.
-    fit_intercept : bool, default=True
-        Whether to add an unpenalised constant.
     max_iter : int, default=1000
         Largest number of sweeps at one strength, at each of up to five attempts.
-    tol : float, default=1e-3
-        Relative duality gap to stop at.
-    standardize : {True, "scale", False}, default=True
-        How columns are standardised, before they are multiplied.
+    fit_intercept, tol, standardize :
+        As for :class:`manykernels.MKLRegressor`; columns are standardised before they are
+        multiplied.
 
     Attributes
     ----------
@@ -76,25 +74,14 @@ n_iter_, history_ :
     loss = "squared"
     p = 1.0
 
-    def __init__(
-        self,
-        degree: int = 2,
-        index_set: str = "auto",
-        rho: Any = None,
-        alpha: float = 1e-2,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        standardize: bool | str = True,
-    ) -> None:
-        self.degree = degree
-        self.index_set = index_set
-        self.rho = rho
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.standardize = standardize
+    degree: int = 2
+    index_set: str = "auto"
+    rho: Any = None
+    alpha: float = 1e-2
+    fit_intercept: bool = True
+    max_iter: int = 1000
+    tol: float = 1e-3
+    standardize: bool | str = True
 
     def _specify(self) -> Spec:
         path = LassoPath(float(self.tol), int(self.max_iter))

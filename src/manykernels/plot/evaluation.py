@@ -9,15 +9,8 @@ from scipy import sparse
 
 from ..arrays import Array
 from ..estimators.base import FamilyMachine
+from ..limits import CELLS, POINTS_AT_ONCE
 from .shares import column_names
-
-POINTS_AT_ONCE = 1_000
-"""Most points at which a term is evaluated at a time: kernels of matrices have as many rows. Set by
-judgement, not measured."""
-
-CELLS = 2_000_000
-"""Most values, points times columns, that are evaluated at a time; 16 MB. Set by judgement, not
-measured."""
 
 
 def drawable_columns(estimator: FamilyMachine, term: str) -> list[int]:

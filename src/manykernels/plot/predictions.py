@@ -9,14 +9,11 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
+from ..limits import POINTS
 from .style import BLUE, GREY, ORANGE, SEQUENTIAL, FigureDisplay, name_ticks, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-POINTS = 5_000
-"""Fewest rows that are counted in hexagons instead of drawn as points. Set by judgement, not
-measured."""
 
 BINS = 25
 """Number of bins of a histogram. Set by judgement, not measured."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..limits import MARKS
 from .markup import Markup, element
 
 if TYPE_CHECKING:
@@ -24,10 +25,6 @@ Size = tuple[float, float] | None
 
 DOTS = 150
 """Dots per inch of what is drawn as an image. Set by judgement, not measured."""
-
-MARKS = 600
-"""Most points of a cloud that are an element each; more are one image. Set by judgement, not
-measured."""
 
 _BLACK = re.compile(r"(?<![\w#-])(#000000|#000|black)(?![\w-])")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")

@@ -9,15 +9,12 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from ..baselines.simple import FOLDS, cross_validated, indicators
+from ..limits import MOST_VALIDATED
 from ..words import SPACE, count, score
 from .subject import Subject
 
 OURS = "this model"
 """Name of the score of the model that a report is about."""
-
-MOST_VALIDATED = 20_000
-"""Most rows that a linear model is cross-validated on; of more these are drawn at random. Logistic
-regression takes some two seconds with 30 columns."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ..arrays import Array
 from ..baselines.simple import SimpleModels
 from ..function import Terms
+from ..limits import SHOWN_ROWS
 from ..words import count, number, plural
 
 if TYPE_CHECKING:
@@ -26,10 +27,6 @@ PLOTTED = 30
 
 VARIABLES = 3
 """Most variables of a term with a plot: two axes and a panel for each value of a third."""
-
-SHOWN_ROWS = 2_000
-"""Most rows that effects are computed on; of more these are drawn at random. Set by judgement, not
-measured."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import os
 import re
 import warnings
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,6 +17,7 @@ import pandas as pd
 from ..arrays import Array
 from ..estimators.base import fit_rows
 from ..estimators.validation import remember_columns
+from ..limits import BASE_BYTES, COPIES, SAMPLE_ROWS
 from ..passes import Block
 from ..rows import PartedRows
 from ..rows.dask import at_a_time, parts_of_blocks
@@ -26,20 +28,9 @@ from .model import TableModel
 from .reading import refuse_absent, refuse_repeated
 from .written import target_values
 
-SAMPLE_ROWS = 100_000
-"""Rows, about, that are looked at to find the kinds of columns and that models are scored on. Set
-by judgement, not measured."""
-
 LEAST_GROUPS = 20
 """Fewest row groups that these rows are taken from, where there are as many: files are often
 sorted. Set by judgement, not measured."""
-
-COPIES = 8
-"""Memory that a row group takes while it is read, encoded and multiplied, in multiples of its
-bytes."""
-
-BASE_BYTES = 500 * 2**20
-"""Bytes that Python and its libraries take before any row is read."""
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 """Bytes in a unit of memory, by its letter."""
@@ -137,8 +128,7 @@ def open_groups(path: Path, settings: Settings, memory: int) -> tuple[RowGroups,
 def _shape(path: Path) -> tuple[list[int], list[str]]:
     """Return the numbers of rows of the row groups of a file, and the names of its columns."""
     try:
-        import dask  # noqa: F401
-        import pyarrow.parquet as parquet
+        _, parquet = import_module("dask"), import_module("pyarrow.parquet")
     except ModuleNotFoundError as error:
         raise TableError(
             f"--chunked needs {error.name}. Install it with: pip install 'manykernels[dask]'"
