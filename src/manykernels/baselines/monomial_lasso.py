@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 
-from ..arrays import Array, Index, approximately
+from ..arrays import Array, approximately
 from ..certificate import Certificate
 from ..dual import DualSolution
 from ..estimators.base import FamilyMachine
@@ -19,6 +19,7 @@ from ..estimators.tasks import Regression
 from ..families import KernelFamily
 from ..memory import refuse_bytes
 from ..objective import Problem
+from ..solvers.base import FinalState
 from ..spec import Spec, specify
 
 RETRIES = 5
@@ -89,23 +90,10 @@ n_iter_, history_ :
 
 
 @dataclass(frozen=True)
-class LassoState:
+class LassoState(FinalState):
     """The Lasso's model, as the only state of a solver; ``steps`` counts strengths on the path."""
 
-    weights: tuple[list[Index], Array]
-    solution: DualSolution
-    certificate: Certificate
-    steps: int
-
-    k = 1
-    final = True
-    constants = None
-    memory = None
-
-    @property
-    def active(self) -> int:
-        """Number of monomials in use."""
-        return len(self.weights[0])
+    steps: int = 1
 
 
 @dataclass(frozen=True)
@@ -137,7 +125,7 @@ class LassoPath:
         certificate = Certificate(gap, gap / objective if objective > 0 else 0.0, "exact")
         indices = family.indices()
         kernels = [indices[i] for i in live]
-        yield LassoState((kernels, theta), solution, certificate, len(strengths))
+        yield LassoState(1, kernels, theta, solution, certificate, steps=len(strengths))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from .. import __version__
+from ..store import write_whole
 
 CACHE_FORMAT = 1
 """Version of the cache files; another one makes every file of the cache stale."""
@@ -63,23 +63,12 @@ def complete(
     cache: Path,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Compute the runs that the cache does not have.
+    """Compute the runs that the cache does not have; return the rows of all of them.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        Distinct runs.
-    compute : callable
-        Gives the rows of a run; the values are numbers, strings, booleans or None.
-    cache : Path
-        Folder with a folder for each experiment, with a file for each run.
-    progress : bool
-        Whether to show a bar on a terminal, or else a line for each computed run, on stderr.
-
-    Returns
-    -------
-    frame : DataFrame
-        The rows of all runs, in the order of the runs; the settings are the first columns.
+    ``compute`` gives the rows of a run, whose values are numbers, strings, booleans or None. The
+    cache is a folder with a folder for each experiment and a file for each run. With ``progress``
+    there is a bar on a terminal, or else a line for each computed run, on stderr. Rows come in the
+    order of the runs; the settings are the first columns.
     """
     paths = [cache_path(run, cache) for run in runs]
     known: dict[Path, list[Row] | None] = {}
@@ -215,12 +204,7 @@ def _compute_and_store(run: Run, compute: Callable[[Run], list[Row]], path: Path
         error.add_note(f"in the run {run}")
         raise
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(path, text.encode())
     # What the file says, not what was computed: both ways give the same types.
     return json.loads(text)["rows"]
 

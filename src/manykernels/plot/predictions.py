@@ -19,8 +19,7 @@ BINS = 25
 """Number of bins of a histogram. Set by judgement, not measured."""
 
 WRITTEN_CLASSES = 12
-"""Most classes for which counts are written into the confusion matrix. Set by judgement, not
-measured."""
+"""Most classes for which counts are written into the confusion matrix. Set by judgement."""
 
 
 class PredictionsDisplay(FigureDisplay):

@@ -33,15 +33,7 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure for the page, or the reason why there is none.
-
-    Attributes
-    ----------
-    svg : Markup, optional
-        The picture.
-    reason : str
-        Why there is none.
-    """
+    """A figure for the page, or the reason why there is none."""
 
     svg: Markup | None
     reason: str = ""
@@ -56,18 +48,10 @@ class Drawing:
 def draw(display: Callable[[Axes | None], Any], key: str, label: str, size: Size) -> Drawing:
     """Make a display and turn its figure into SVG.
 
-    Parameters
-    ----------
-    display : callable
-        Takes axes to draw on and returns an object with the attribute ``figure_``; a ValueError
-        says why it cannot.
-    key : str
-        Start of all identifiers in the picture; no two pictures of a page share one.
-    label : str
-        What is to be seen, for those who do not see it.
-    size : tuple of float or None
-        Width and height of the axes' figure in inches; None for a display that needs several
-        axes and makes them itself.
+    ``display`` takes axes to draw on and returns an object with the attribute ``figure_``; a
+    ValueError says why it cannot. All identifiers in the picture start with ``key``, which no two
+    pictures of a page share. The label says what is to be seen, for those who do not see it. The
+    size is that of the axes' figure; None for a display that makes its axes itself.
     """
     import matplotlib.style
     from matplotlib.figure import Figure

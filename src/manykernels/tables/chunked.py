@@ -157,25 +157,9 @@ def fit_chunked(
     """Fit a model to all rows of a Parquet file, a row group at a time.
 
     Kinds of columns are found from some 100,000 rows, and the score is on those of them that are
-    held out; a share of all rows is. Every other row is trained on.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    settings : Settings
-        What to fit; ``max_rows`` is not looked at.
-    memory : int
-        Bytes that the process may take.
-    verbose : int
-        Whether to show progress.
-    say : callable, optional
-        Called with the sample and the split before the work begins.
-
-    Returns
-    -------
-    model, split : TableModel, Split
-        The model, and the sample it is scored on.
+    held out; a share of all rows is. Every other row is trained on, whatever ``max_rows`` of the
+    settings is. ``memory`` is what the process may take, in bytes. ``say`` is called with the
+    number of rows, the sample and its split before the work begins; the split is also returned.
     """
     groups, at_once = open_groups(path, settings, memory)
     sample, held = groups.sample()
