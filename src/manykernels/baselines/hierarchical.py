@@ -62,14 +62,9 @@ class BaseHierarchical(FamilyMachine):
 class Grids:
     """The kernels of a grid of products, whatever the number of base kernels.
 
-    Attributes
-    ----------
-    power : int or None
-        Largest power of a base kernel; None for as many factors as there may be.
-    total : int or None
-        Largest number of factors.
-    root_weight, growth : float
-        Prices of the nodes; see :class:`~manykernels.baselines.hierarchy.Grid`.
+    ``power`` is the largest power of a base kernel, None for as many factors as there may be, and
+    ``total`` the largest number of factors; for the other two see
+    :class:`~manykernels.baselines.hierarchy.Grid`.
     """
 
     power: int | None

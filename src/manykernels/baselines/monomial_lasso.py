@@ -130,16 +130,10 @@ class LassoPath:
 
 @dataclass(frozen=True)
 class Table:
-    """The monomials written out, and the target.
+    """All monomials written out, of shape (n, d), and the target.
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n, d)
-        All monomials.
-    scaled : ndarray of shape (n, d)
-        The same, centred if there is an intercept, rows times the root of n times their weight.
-    target : ndarray of shape (n,)
-        The target, treated likewise.
+    ``scaled`` are the monomials centred, if there is an intercept, with rows times the root of n
+    times their weight; ``target`` is treated likewise.
     """
 
     columns: Array

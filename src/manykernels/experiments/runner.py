@@ -34,17 +34,10 @@ Row = dict[str, Any]
 class Run:
     """One unit of work: it is computed whole or not at all.
 
-    Attributes
-    ----------
-    experiment : str
-        Name of the experiment, and of its folder in the cache.
-    settings : mapping of str to str, int, float, bool or None
-        All that the rows depend on, with the seed.
-    cost : float
-        Expected cost relative to the other runs, for the time left.
-    recipe : str
-        What else the rows depend on, such as all settings of a method or the source of the data;
-        it is no column of the table.
+    The name of the experiment is that of its folder in the cache. The settings are all that the
+    rows depend on, with the seed; what else they depend on, such as all settings of a method or the
+    source of the data, is the recipe, which is no column of the table. The cost is relative to that
+    of the other runs, for the time left.
     """
 
     experiment: str
@@ -108,17 +101,8 @@ def cache_path(run: Run, cache: Path) -> Path:
 class Pace:
     """Number of finished runs, and the time left.
 
-    The time is in proportion to the costs of the runs computed here; runs from the cache take
-    none and do not count.
-
-    Attributes
-    ----------
-    total : int
-        Number of runs.
-    finished : int
-        Number of runs that are in the cache.
-    cost_left : float
-        Cost of the runs that are not.
+    The time is in proportion to the costs of the runs computed here (``cost_done``) and left
+    (``cost_left``); runs from the cache count as finished, but take no time.
     """
 
     total: int

@@ -18,19 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TermShare:
-    """A term, its variables and its share of the variance.
+    """A term, the names of its variables, each once, and its share of the variance.
 
     A base kernel that sees a single column stands for that column, another one (of several columns,
-    or given by a matrix) for itself.
-
-    Attributes
-    ----------
-    name : str
-        Name of the term.
-    variables : tuple of str
-        Names of its variables, each once; none for a constant.
-    share : float
-        Share of the variance of the function, as in ``explain``.
+    or given by a matrix) for itself. A constant has no variables.
     """
 
     name: str

@@ -19,18 +19,10 @@ OURS = "this model"
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores on one set of rows.
+    """Scores by the name of the model, ours first, on one set of rows.
 
-    Attributes
-    ----------
-    metric : str
-        ``"R²"`` or ``"accuracy"``.
-    values : dict
-        Scores by the name of the model, ours first.
-    where : str
-        The rows, for instance ``"206 held-out rows"``.
-    note : str
-        What a reader must know to compare them.
+    The metric is ``"R²"`` or ``"accuracy"``; ``where`` names the rows, for instance ``"206 held-out
+    rows"``; the note says what a reader must know to compare the scores.
     """
 
     metric: str

@@ -17,6 +17,7 @@ from ..arrays import Array
 from ..baselines.simple import SimpleModels
 from ..function import Terms
 from ..limits import SHOWN_ROWS
+from ..plot.shares import column_names
 from ..words import count, number, plural
 
 if TYPE_CHECKING:
@@ -163,8 +164,7 @@ def subject_of(
             "X and y must have the same number of rows, at least one; got "
             f"{rows.shape[0]} and {len(targets)}. Give the rows to show the model on."
         )
-    names = [str(n) for n in getattr(estimator, "feature_names_in_", ())]
-    names = names or [f"x{j}" for j in range(rows.shape[1])]
+    names = column_names(estimator)
     known = {name: value for name, value in (levels or {}).items() if name in names}
     summary = {} if summary is None else summary
     target = summary.get("target") or getattr(y, "name", None)

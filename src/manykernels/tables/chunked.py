@@ -46,20 +46,9 @@ def memory_size(text: str) -> int:
 
 @dataclass(frozen=True)
 class RowGroups:
-    """The row groups of a Parquet file.
+    """The row groups of a Parquet file, the numbers of their rows and the names of its columns.
 
-    Attributes
-    ----------
-    path : Path
-        The file.
-    rows : list of int
-        Rows of each group.
-    columns : list of str
-        Names of the columns.
-    test : float
-        Share of rows that are held out.
-    seed : int
-        Of the choice of these.
+    ``test`` is the share of rows that are held out, and ``seed`` that of the choice of these.
     """
 
     path: Path
