@@ -56,11 +56,11 @@ SHOWN_ROWS = 2_000
 """Rows that a report computes effects on at the most; of more these are drawn at random. Set by
 judgement, not measured."""
 
-MARKS = 600
+CLOUD_POINTS = 600
 """Points of a cloud that a report draws as an element each at the most; more are one image. Set by
 judgement, not measured."""
 
-POINTS = 5_000
+HEXAGON_ROWS = 5_000
 """Number of rows from which on predictions are drawn as hexagons, not as points. Set by judgement,
 not measured."""
 
@@ -68,7 +68,7 @@ SAMPLE_ROWS = 100_000
 """Rows of a chunked table, about, that are looked at to find the kinds of columns and that models
 are scored on. Set by judgement, not measured."""
 
-COPIES = 8
+GROUP_COPIES = 8
 """Memory that a row group takes while it is read, encoded and multiplied, in multiples of its
 bytes. An order of magnitude, set by judgement."""
 
@@ -76,10 +76,10 @@ BASE_BYTES = 500 * 2**20
 """Bytes that Python and its libraries take before any row of a chunked table is read. An order of
 magnitude, set by judgement."""
 
-POINTS_AT_ONCE = 1_000
+EFFECT_POINTS = 1_000
 """Points at which a figure evaluates a term at a time at the most: kernels of matrices have as many
 rows. Set by judgement, not measured."""
 
-CELLS = 2_000_000
+EFFECT_VALUES = 2_000_000
 """Values (16 MB), points times columns, that a figure evaluates a term on at a time at the most.
 Set by judgement, not measured."""

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from ..arrays import Array
 from ..estimators.base import FamilyMachine
-from ..limits import CELLS, POINTS_AT_ONCE
+from ..limits import EFFECT_POINTS, EFFECT_VALUES
 from .shares import column_names
 
 
@@ -43,7 +43,7 @@ def evaluate(
     Some rows at a time: these have all columns, and some kernels a matrix with training rows.
     """
     columns = estimator.function_.terms.columns(term)
-    step = max(1, min(POINTS_AT_ONCE, CELLS // len(others)))
+    step = max(1, min(EFFECT_POINTS, EFFECT_VALUES // len(others)))
     parts = []
     for start in range(0, len(values), step):
         part = values[start : start + step]

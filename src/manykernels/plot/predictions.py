@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..limits import POINTS
+from ..limits import HEXAGON_ROWS
 from .style import BLUE, GREY, ORANGE, SEQUENTIAL, FigureDisplay, name_ticks, shorten
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class PredictionsDisplay(FigureDisplay):
     def _draw_values(self, ax: Axes) -> None:
         both = np.concatenate([self.observed, self.predicted])
         ends = [float(both.min()), float(both.max())]
-        if len(self.observed) < POINTS:
+        if len(self.observed) < HEXAGON_ROWS:
             alpha = 0.7 if len(self.observed) <= 500 else 0.35
             self.points_ = ax.scatter(
                 self.observed, self.predicted, s=14, color=BLUE, alpha=alpha, linewidths=0

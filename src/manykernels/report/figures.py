@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..limits import MARKS
+from ..limits import CLOUD_POINTS
 from .markup import Markup, element
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ def _flatten(figure: Figure) -> None:
     from matplotlib.collections import PathCollection, QuadMesh
 
     for artist in (artist for ax in figure.axes for artist in ax.collections):
-        many = isinstance(artist, PathCollection) and len(np.asarray(artist.get_offsets())) > MARKS
-        if isinstance(artist, QuadMesh) or many:
+        many = len(np.asarray(artist.get_offsets())) > CLOUD_POINTS
+        if isinstance(artist, QuadMesh) or (isinstance(artist, PathCollection) and many):
             artist.set_rasterized(True)
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 from ..arrays import Array
 from ..estimators.base import fit_rows
 from ..estimators.validation import remember_columns
-from ..limits import BASE_BYTES, COPIES, SAMPLE_ROWS
+from ..limits import BASE_BYTES, GROUP_COPIES, SAMPLE_ROWS
 from ..passes import Block
 from ..rows import PartedRows
 from ..rows.dask import at_a_time, parts_of_blocks
@@ -101,7 +101,7 @@ def open_groups(path: Path, settings: Settings, memory: int) -> tuple[RowGroups,
             f"--memory must be more than {BASE_BYTES // 2**20} MB, which Python and its libraries "
             f"take; got {memory / 2**20:,.0f} MB. Use --memory 2GB."
         )
-    row = COPIES * 8 * len(columns)
+    row = GROUP_COPIES * 8 * len(columns)
     needed = row * max(rows)
     if needed > free:
         raise TableError(
