@@ -53,6 +53,9 @@ EXPERIMENTS = ("convergence", "synthetic", "real")
 ESTIMATORS = ("MKLRegressor", "MKLClassifier", "MKLRegressorCV", "MKLClassifierCV")
 """Estimators of :mod:`manykernels`."""
 
+CHOOSERS = tuple(name for name in ESTIMATORS if name.endswith("CV"))
+"""Those of them that compare models by cross-validation."""
+
 STORED = {
     "manykernels.estimators": " ".join(ESTIMATORS),
     "manykernels.fitting": "Candidate Choice",

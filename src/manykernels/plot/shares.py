@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.base import FamilyMachine
+from ..registry import ESTIMATORS
 from .style import FigureDisplay
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ def check_family(estimator: Any) -> FamilyMachine:
     if not isinstance(estimator, FamilyMachine):
         raise TypeError(
             "estimator must be one of manykernels that weighs a family of kernels; got "
-            f"{type(estimator).__name__}. Use MKLRegressor, MKLClassifier or their CV versions; of "
-            "a pipeline its last step, pipeline[-1]."
+            f"{type(estimator).__name__}. Use {', '.join(ESTIMATORS)}; of a pipeline its last "
+            "step, pipeline[-1]."
         )
     check_is_fitted(estimator)
     return estimator

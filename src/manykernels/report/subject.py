@@ -18,6 +18,7 @@ from ..baselines.simple import SimpleModels
 from ..function import Terms
 from ..limits import SHOWN_ROWS
 from ..plot.shares import column_names
+from ..registry import ESTIMATORS
 from ..words import count, number, plural
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def subject_of(
         summary = model.summary if summary is None else summary
     if not hasattr(estimator, "explain") or not hasattr(estimator, "contributions"):
         raise TypeError(
-            "model must be an estimator with terms, such as MKLRegressor or MKLClassifierCV; got "
+            f"model must be an estimator with terms, such as {' or '.join(ESTIMATORS[::3])}; got "
             f"{type(model).__name__}. Of a pipeline, give the last step and X as it sees it."
         )
     check_is_fitted(estimator)
