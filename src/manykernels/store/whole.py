@@ -16,6 +16,6 @@ def write_whole(path: Path, content: bytes) -> None:
     draft = place.with_name(f".{place.name}.{os.getpid()}-{get_ident()}.part")
     try:
         draft.write_bytes(content)
-        os.replace(draft, place)
+        draft.replace(place)
     finally:
         draft.unlink(missing_ok=True)
