@@ -122,10 +122,7 @@ class PowerMachine(KernelMachine):
     ) -> tuple[Expansion, Array, dict[str, Any]]:
         """Return the function, the dual variables and what else is to be known."""
         refuse_bytes(
-            3 * 8 * bases.rows**2,
-            "three kernel matrices",
-            f"{bases.rows} rows",
-            "Use fewer rows.",
+            3 * 8 * bases.rows**2, "three kernel matrices", f"{bases.rows} rows", "Use fewer rows."
         )
         kernel, solution, facts = self._choose(problem, bases)
         facts |= {"mu_": kernel.mu, "constant_": kernel.constant, "objective_": solution.objective}

@@ -44,8 +44,7 @@ def fit(
         typer.Option(help="Most variables in one term; of several, as in 2,3, the best is taken."),
     ] = "2",
     kernels: Annotated[
-        str,
-        typer.Option(help=f"Functions of a column: {', '.join(COLUMN_KERNELS)}."),
+        str, typer.Option(help=f"Functions of a column: {', '.join(COLUMN_KERNELS)}.")
     ] = AUTO,
     test: Annotated[
         float, typer.Option(help="Share of rows held out for the score; 0 for none.")

@@ -14,12 +14,7 @@ from ..randomness import generator
 
 
 def make_sparse_polynomial(
-    r: int,
-    n: int,
-    terms: int = 10,
-    degree: int = 3,
-    noise: float = 0.0,
-    random_state: Any = None,
+    r: int, n: int, terms: int = 10, degree: int = 3, noise: float = 0.0, random_state: Any = None
 ) -> Bunch:
     r"""Draw the paper's synthetic regression problem: a sum of a few random monomials.
 

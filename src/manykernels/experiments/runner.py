@@ -51,10 +51,7 @@ class Run:
 
 
 def complete(
-    runs: Sequence[Run],
-    compute: Callable[[Run], list[Row]],
-    cache: Path,
-    progress: bool = True,
+    runs: Sequence[Run], compute: Callable[[Run], list[Row]], cache: Path, progress: bool = True
 ) -> pd.DataFrame:
     """Compute the runs that the cache does not have; return the rows of all of them.
 
