@@ -149,9 +149,10 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
     search = spec.search
     assert search is not None
     if search.debias and spec.greedy is None and any(p > 1 for p in spec.exponents):
+        p = spec.exponents[0] if len(spec.exponents) == 1 else list(spec.exponents)
         raise ValueError(
-            f"debias=True needs p = 1 or solver='greedy'; got p={spec.exponents}. With p > 1 every "
-            "kernel has a weight: there is no selection to refit. Use p=1."
+            f"debias=True needs p = 1 or solver='greedy'; got p={p}. With p > 1 every kernel has a "
+            "weight: there is no selection to refit. Use p=1."
         )
     splits = list(_splits(spec, rows))
     if not splits:

@@ -20,6 +20,7 @@ from ..function import Predictor, make_predictor, scaled
 from ..kernels import KernelSet, resolve
 from ..limits import ONE_THREAD_ROWS
 from ..objective import Problem
+from ..passes.base import LIGHT_FOLDS
 from ..solvers import Callback, Greedy, Result, Solver, describe, match, run
 from ..solvers.paths import at_no_effect, growing, unpenalised
 from ..spec import Spec, StopRule
@@ -87,6 +88,8 @@ class MemoryRows:
         """Return the rows of a fold to train on and those left out."""
         inside, outside = self._some(train, train), self._some(test, train)
         live = inside.y[inside.weights > 0]
+        if not len(live) or not np.any(outside.weights > 0):
+            raise ValueError(LIGHT_FOLDS)
         if len(self.classes) and np.any(np.ptp(live, axis=0) == 0):
             raise ValueError(LACKING)
         return inside, outside
