@@ -321,6 +321,11 @@ class BaseCV(BaseMKL):
         self.verbose = verbose
 
 
+def own_parameters(names: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of an ``__init__`` from its local names, to be passed on."""
+    return {name: value for name, value in names.items() if name not in ("self", "__class__")}
+
+
 def fit_rows(estimator: KernelMachine, rows: Rows) -> None:
     """Fit an estimator to rows that are gathered and known to scikit-learn already."""
     check_parameters(estimator)

@@ -53,19 +53,25 @@ def _positive(remedy: str) -> Rule:
 
 
 def _at_least(lowest: int, remedy: str, highest: float = np.inf) -> Rule:
-    def holds(value: Any) -> bool:
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        return whole and lowest <= int(value) <= highest
-
-    return Rule(holds, f"must be an integer >= {lowest}", remedy)
+    return Rule(
+        lambda value: (
+            isinstance(value, Integral)
+            and not isinstance(value, bool)
+            and lowest <= int(value) <= highest
+        ),
+        f"must be an integer >= {lowest}",
+        remedy,
+    )
 
 
 def _one_of(*allowed: Any) -> Rule:
-    def holds(value: Any) -> bool:
-        return any(value is one or (isinstance(one, str) and value == one) for one in allowed)
-
-    words = f"must be one of {', '.join(map(repr, allowed))}"
-    return Rule(holds, words, f"Use {allowed[0]!r}")
+    return Rule(
+        lambda value: any(
+            value is one or (isinstance(one, str) and value == one) for one in allowed
+        ),
+        f"must be one of {', '.join(map(repr, allowed))}",
+        f"Use {allowed[0]!r}",
+    )
 
 
 def _or(accepted: Callable[[Any], bool], rule: Rule) -> Rule:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import BaseCV, BaseMKL
+from .base import BaseCV, BaseMKL, own_parameters
 from .tasks import Classification
 
 
@@ -100,24 +100,7 @@ default="auto"
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            kernels=kernels,
-            degree=degree,
-            index_set=index_set,
-            rho=rho,
-            p=p,
-            loss=loss,
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-            solver=solver,
-            max_iter=max_iter,
-            tol=tol,
-            max_time=max_time,
-            standardize=standardize,
-            device=device,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        super().__init__(**own_parameters(locals()))
 
 
 class MKLClassifierCV(Classification, BaseCV):
@@ -181,26 +164,4 @@ n_iter_, history_ :
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            kernels=kernels,
-            degree=degree,
-            index_set=index_set,
-            rho=rho,
-            p=p,
-            loss=loss,
-            alphas=alphas,
-            n_alphas=n_alphas,
-            cv=cv,
-            one_standard_error=one_standard_error,
-            debias=debias,
-            fit_intercept=fit_intercept,
-            solver=solver,
-            max_iter=max_iter,
-            tol=tol,
-            max_time=max_time,
-            standardize=standardize,
-            device=device,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        super().__init__(**own_parameters(locals()))

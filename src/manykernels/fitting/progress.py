@@ -26,7 +26,6 @@ class Display(Protocol):
 
     def show(self, text: str, share: float, seconds: float, left: float | None) -> None:
         """Show what is going on, the share that is done, and seconds spent and left."""
-        ...
 
 
 class Lines:

@@ -209,10 +209,6 @@ class MemoryFits:
         learnt = make_predictor(self.family, result, self.problem.weights)
         return replace(learnt, intercept=learnt.intercept + self.centre)
 
-    def dual(self, result: Result) -> Array:
-        """Return the dual variables of all rows, of shape (n, c)."""
-        return self.prepared.dual(result.solution.alpha)
-
 
 class HeldOut:
     """The mean loss of the models of one path on other rows, and predictions there.
