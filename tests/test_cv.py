@@ -17,7 +17,7 @@ from manykernels.estimators.base import InterruptedWarning
 from manykernels.estimators.choosing import Candidate, carried, ended, lowest_degree
 from manykernels.estimators.cv import SPLIT_ROWS
 from manykernels.kernels import Precomputed
-from manykernels.losses import BY_NAME
+from manykernels.losses import LOSSES_BY_NAME
 from manykernels.solvers import FullPass, Greedy
 
 ALPHAS = [1.0, 0.1, 0.01]
@@ -33,7 +33,7 @@ def interaction(rng, n=200, r=6):
 def loss_of(name, y, f):
     """Return the mean loss of decision values, added over outputs."""
     y, f = (np.reshape(values, (len(y), -1)) for values in (y, f))
-    return float(np.mean(np.sum(BY_NAME[name]().value(y, f), axis=1)))
+    return float(np.mean(np.sum(LOSSES_BY_NAME[name]().value(y, f), axis=1)))
 
 
 def brute_scores(models, X, y, folds, loss="squared"):
