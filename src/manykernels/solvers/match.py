@@ -25,7 +25,7 @@ for by name. Set by judgement, not measured."""
 
 WORK_LIMIT = 2e11
 """Multiplications of one pricing of the family, or of one full pass, up to which it is affordable:
-some ten seconds of one core."""
+some ten seconds."""
 
 REFUSED_FACTOR = 100.0
 """Factor by which a solver that was asked for may exceed that limit before it is refused: some
