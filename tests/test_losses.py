@@ -4,7 +4,7 @@ from scipy.optimize import minimize_scalar
 
 from checks import LOSSES
 from manykernels.losses import (
-    LOSSES_BY_NAME,
+    BY_NAME,
     EpsilonInsensitive,
     Hinge,
     Huber,
@@ -79,7 +79,7 @@ def test_fenchel_young_holds_with_equality_at_the_gradient(loss, rng):
     ],
 )
 def test_conjugate_is_infinite_off_its_domain(name, y, v):
-    assert LOSSES_BY_NAME[name]().conjugate(np.array([y]), np.array([v]))[0] == np.inf
+    assert BY_NAME[name]().conjugate(np.array([y]), np.array([v]))[0] == np.inf
 
 
 @pytest.mark.parametrize("loss", [x for x in LOSSES if isinstance(x, ProbabilisticLoss)], ids=repr)
