@@ -144,7 +144,7 @@ def test_files_are_json_and_arrays(tmp_path):
         for name in names:
             if name.startswith("arrays/"):
                 np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
-    assert manifest["format"] == 1
+    assert manifest["format"] == 2
     assert manifest["version"] == manykernels.__version__
     assert {name.split("/")[0] for name in names} == {"manifest.json", "manifest.sha256", "arrays"}
 
