@@ -77,7 +77,7 @@ class Whole(PassFits):
         """Return the model of a strength, from that of another one."""
         if isinstance(self.recipe.loss, Squared):
             self.prepare()
-            return self._placed(self.quadratic.solve(solver, strength, stop, rng))
+            return self._placed(self.quadratic.solve(solver, strength, stop, rng, callback))
         return self._curved(solver, strength, stop, rng, start, callback)
 
     def prepare(self) -> Moments:

@@ -198,6 +198,7 @@ class MemoryFits:
 
     def grow(self, greedy: Greedy, stop: StopRule, rng: np.random.Generator) -> Iterator[Result]:
         """Yield the models of 0, 1, 2, ... terms."""
+        match(greedy, self.problem, self.family)
         return growing(greedy, self.problem, self.family, stop.max_iter, stop.max_time, rng)
 
     def judge(self, rows: MemoryRows) -> HeldOut:
