@@ -55,7 +55,7 @@ def _positive(remedy: str) -> Rule:
 def _at_least(lowest: int, remedy: str) -> Rule:
     return Rule(
         lambda value: (
-            isinstance(value, Integral) and not isinstance(value, bool) and value >= lowest
+            isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= lowest
         ),
         f"must be an integer >= {lowest}",
         remedy,
