@@ -219,7 +219,7 @@ def test_both_sums_agree_where_nothing_is_cut_off(representation, rng, monkeypat
     alpha = rng.normal(size=(9, 1))
     listed = ListedSums(bounded, family_of(bounded, bases).family)(alpha, some)
     np.testing.assert_allclose(ProductSums(whole, bases)(alpha, some), listed, rtol=1e-9)
-    monkeypatch.setattr("manykernels.baselines.hierarchy._BATCH_BYTES", 30 * 8 * 9 * 2)
+    monkeypatch.setattr("manykernels.baselines.hierarchy.MATRIX_BATCH_BYTES", 30 * 8 * 9 * 2)
     np.testing.assert_allclose(ProductSums(whole, bases)(alpha, some), listed, rtol=1e-9)
 
 

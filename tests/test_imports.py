@@ -26,6 +26,7 @@ ORDER = [
     "dual",
     "certificate",
     "solvers",
+    "registry",
     "function",
     "spec",
     "passes",

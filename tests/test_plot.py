@@ -472,7 +472,7 @@ def test_effect_on_decision_values(models):
 def test_large_grids_are_computed_in_parts(table, monkeypatch):
     rows, model = table
     whole = EffectDisplay.from_estimator(model, rows, named("a", "b"), grid=6).values
-    monkeypatch.setattr("manykernels.plot.evaluation.CELLS", 35)
+    monkeypatch.setattr("manykernels.plot.evaluation.EFFECT_VALUES", 35)
     parts = EffectDisplay.from_estimator(model, rows, named("a", "b"), grid=6).values
     assert np.allclose(whole, parts)
 

@@ -60,7 +60,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
     def interrupted(source, target):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runner.os, "replace", interrupted)
+    monkeypatch.setattr("os.replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         complete(make_runs(), Counting(), tmp_path, progress=False)
     assert files(tmp_path) == []

@@ -39,3 +39,47 @@ measured."""
 # Solvers and dual problems --------------------------------------------------------------------
 
 # Competitors, tables, reports and figures -----------------------------------------------------
+
+MATRIX_BATCH_BYTES = 256 * 2**20
+"""Bytes of products of n x n matrices that hierarchical kernel learning works on at a time. Set by
+judgement, not measured."""
+
+NODE_BYTES, ANCESTOR_BYTES = 300, 50
+"""Bytes that a listed node of a grid of products takes, and each of its ancestors in the sparse
+matrix of sums. An order of magnitude, by the sizes of Python tuples and of sparse entries."""
+
+MOST_VALIDATED = 20_000
+"""Rows that a report's linear model is cross-validated on at the most; of more rows these are drawn
+at random. Logistic regression takes some two seconds there with 30 columns."""
+
+SHOWN_ROWS = 2_000
+"""Rows that a report computes effects on at the most; of more these are drawn at random. Set by
+judgement, not measured."""
+
+CLOUD_POINTS = 600
+"""Points of a cloud that a report draws as an element each at the most; more are one image. Set by
+judgement, not measured."""
+
+HEXAGON_ROWS = 5_000
+"""Number of rows from which on predictions are drawn as hexagons, not as points. Set by judgement,
+not measured."""
+
+SAMPLE_ROWS = 100_000
+"""Rows of a chunked table, about, that are looked at to find the kinds of columns and that models
+are scored on. Set by judgement, not measured."""
+
+GROUP_COPIES = 8
+"""Memory that a row group takes while it is read, encoded and multiplied, in multiples of its
+bytes. An order of magnitude, set by judgement."""
+
+BASE_BYTES = 500 * 2**20
+"""Bytes that Python and its libraries take before any row of a chunked table is read. An order of
+magnitude, set by judgement."""
+
+EFFECT_POINTS = 1_000
+"""Points at which a figure evaluates a term at a time at the most: kernels of matrices have as many
+rows. Set by judgement, not measured."""
+
+EFFECT_VALUES = 2_000_000
+"""Values (16 MB), points times columns, that a figure evaluates a term on at a time at the most.
+Set by judgement, not measured."""

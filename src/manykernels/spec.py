@@ -10,18 +10,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from .bases import FeatureBlocks, GramStack
-from .families import IndexSet, Interactions, KernelFamily, Monomials, ProductFamily, Tuples
+from .families import KernelFamily, ProductFamily, Tuples
 from .kernels import KernelSet, uses_maps
 from .losses import BY_NAME, Loss, Squared
 from .objective import Problem, exponent
+from .registry import CLASS_LOSSES, INDEX_SETS, REAL_LOSSES
 from .solvers import Greedy, Solver
 
 MOST_TERMS = 100
 """Largest number of terms that cross-validated greedy selection tries. Set by judgement."""
-
-REGRESSION = ("squared", "huber", "epsilon_insensitive")
-CLASSIFICATION = ("logistic", "hinge", "squared_hinge", "squared")
-"""Names of the losses for real targets, and of those for classes."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +98,7 @@ class Products:
         kind = self.index_set
         if kind == "auto":
             kind = "monomials" if kernels.powers else "interactions"
-        members: IndexSet = Monomials() if kind == "monomials" else Interactions()
-        if kind == "tuples":
-            members = Tuples(exponent(p))
+        members = Tuples(exponent(p)) if kind == "tuples" else INDEX_SETS[kind]()
         return ProductFamily(bases, degree, members, rho, kernels.names)
 
     def size(self, family: KernelFamily) -> int:
@@ -220,7 +215,7 @@ def resolve_loss(loss: Any, labelled: bool) -> Loss:
 
     ``labelled`` tells whether targets are classes.
     """
-    allowed, kind = (CLASSIFICATION, "classifier") if labelled else (REGRESSION, "regressor")
+    allowed, kind = (CLASS_LOSSES, "classifier") if labelled else (REAL_LOSSES, "regressor")
     if isinstance(loss, str):
         if loss not in allowed:
             raise ValueError(

@@ -6,76 +6,57 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Index, Product
+from ..arrays import Array, Product
 from ..certificate import Certificate, from_norm
 from ..dual import Columns, DualSolution, GramSystem, System, solve
 from ..families import KernelFamily, ProductFamily, WeightedFamily
 from ..memory import refuse_bytes
 from ..objective import Problem
+from ..solvers.base import FinalState
 from .hierarchy import Grid, ListedSums, ProductSums, ancestry
 
 SMOOTHING = 1e-9
-"""Share of the weight that is spread over all nodes: a weight of zero would stay zero."""
+"""Share of the weight that is spread over all nodes: a weight of zero would stay zero. Set by
+judgement, not measured."""
 
 NEWCOMERS = 0.05
-"""Share of the weight that nodes get when they enter."""
+"""Share of the weight that nodes get when they enter. Set by judgement, not measured."""
 
 ENTRANTS = 200
-"""Most nodes that enter in one round."""
+"""Most nodes that enter in one round. Set by judgement, not measured."""
 
 NEGLIGIBLE = 1e-5
-"""Nodes whose descendants' norm is below so much of the whole are left out at the end."""
+"""Share of the whole norm below which nodes, by that of their descendants, are left out at the
+end. Set by judgement, not measured."""
 
 RELAXATION = 1.9
-"""Power of the factor by which an update changes a weight; 1 is the exact minimisation."""
+"""Power of the factor by which an update changes a weight; 1 is the exact minimisation. Set by
+judgement, not measured."""
 
 LOOSEST, LOOSE = 0.3, 0.03
-"""The gap over W is brought below so much of the gap over the whole grid, and below LOOSEST."""
+"""Relative gap that the problem on the active set is always solved to, and to what share of the gap
+over the whole grid. Set by judgement, not measured."""
 
 REDUCED_ITERATIONS = 1000
-"""Most updates of the weights in one round."""
+"""Most updates of the weights in one round. Set by judgement, not measured."""
 
 
-@dataclass(frozen=True)
-class Round:
-    """The active set before its next growth.
-
-    Attributes
-    ----------
-    k : int
-        Number of the round to come, from 1.
-    nodes : list of Product
-        The hull: an ancestor-closed set of nodes.
-    zeta : ndarray
-        Weights of their kernels.
-    solution : DualSolution
-        Predictor and objective.
-    certificate : Certificate
-        Duality gap over the whole grid.
-    """
-
-    k: int
-    nodes: list[Product]
-    zeta: Array
-    solution: DualSolution
-    certificate: Certificate
-
-    final = True
-    constants = None
-    memory = None
+class Round(FinalState):
+    """The active set before its next growth; the certificate is over the whole grid."""
 
     @property
-    def active(self) -> int:
-        """Number of nodes."""
-        return len(self.nodes)
+    def nodes(self) -> list[Any]:
+        """The hull: an ancestor-closed set of nodes."""
+        return self.indices
 
     @property
-    def weights(self) -> tuple[list[Index], Array]:
-        """The nodes and the weights of their kernels."""
-        return [*self.nodes], self.zeta
+    def zeta(self) -> Array:
+        """Weights of their kernels."""
+        return self.theta
 
 
 class Reduced:

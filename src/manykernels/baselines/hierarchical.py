@@ -14,6 +14,7 @@ from ..estimators.base import FamilyMachine
 from ..estimators.tasks import Classification, Regression
 from ..families import KernelFamily
 from ..kernels import KernelSet
+from ..limits import ANCESTOR_BYTES, NODE_BYTES
 from ..memory import refuse_bytes
 from ..objective import Problem
 from ..solvers import State
@@ -21,44 +22,26 @@ from ..spec import Spec, specify
 from .active_set import ActiveSet
 from .hierarchy import Grid
 
-INDEX_BYTES, ENTRY_BYTES = 300, 50
-"""What a listed node takes, and each of its ancestors in the sparse matrix of sums."""
 
-
+@dataclass(eq=False, repr=False)
 class BaseHierarchical(FamilyMachine):
     """Base of regression and classification."""
 
     p = 1.0  # the penalty without edges
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        total_degree: int | None = 3,
-        per_variable_degree: int | None = None,
-        root_weight: float = 0.1,
-        growth: float = 4.0,
-        loss: Any = "squared",
-        alpha: float = 1e-3,
-        fit_intercept: bool = True,
-        max_iter: int = 200,
-        tol: float = 1e-3,
-        max_time: float | None = None,
-        standardize: bool | str = True,
-        verbose: int = 0,
-    ) -> None:
-        self.kernels = kernels
-        self.total_degree = total_degree
-        self.per_variable_degree = per_variable_degree
-        self.root_weight = root_weight
-        self.growth = growth
-        self.loss = loss
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_time = max_time
-        self.standardize = standardize
-        self.verbose = verbose
+    kernels: Any = "linear"
+    total_degree: int | None = 3
+    per_variable_degree: int | None = None
+    root_weight: float = 0.1
+    growth: float = 4.0
+    loss: Any = "squared"
+    alpha: float = 1e-3
+    fit_intercept: bool = True
+    max_iter: int = 200
+    tol: float = 1e-3
+    max_time: float | None = None
+    standardize: bool | str = True
+    verbose: int = 0
 
     def _specify(self) -> Spec:
         power, total = self.per_variable_degree, self.total_degree
@@ -79,14 +62,9 @@ class BaseHierarchical(FamilyMachine):
 class Grids:
     """The kernels of a grid of products, whatever the number of base kernels.
 
-    Attributes
-    ----------
-    power : int or None
-        Largest power of a base kernel; None for as many factors as there may be.
-    total : int or None
-        Largest number of factors.
-    root_weight, growth : float
-        Prices of the nodes; see :class:`~manykernels.baselines.hierarchy.Grid`.
+    ``power`` is the largest power of a base kernel, None for as many factors as there may be, and
+    ``total`` the largest number of factors; for the other two see
+    :class:`~manykernels.baselines.hierarchy.Grid`.
     """
 
     power: int | None
@@ -107,7 +85,7 @@ class Grids:
         family = grid.family(bases, kernels.names)
         if grid.bounded:
             refuse_bytes(
-                INDEX_BYTES * family.distinct + ENTRY_BYTES * grid.pairs,
+                NODE_BYTES * family.distinct + ANCESTOR_BYTES * grid.pairs,
                 "the list of all nodes of the grid",
                 f"{approximately(grid.size):.3g} nodes",
                 "Use a smaller total_degree, or total_degree=None with per_variable_degree=2, "
@@ -150,8 +128,8 @@ class HierarchicalKernelLearning(Regression, BaseHierarchical):
 
     Parameters
     ----------
-    kernels : str, callable, scikit-learn kernel or list, default="linear"
-        Base kernels, as for :class:`manykernels.MKLRegressor`.
+    kernels, loss, alpha, fit_intercept, tol, max_time, standardize, verbose :
+        As for :class:`manykernels.MKLRegressor`.
     total_degree : int or None, default=3
         Largest number of factors of a product. None: no bound, as in the original method; its
         gap then bounds sums over all products of powers and needs a large alpha to be small.
@@ -162,22 +140,8 @@ class HierarchicalKernelLearning(Regression, BaseHierarchical):
         Price :math:`d_0` of the constant kernel.
     growth : float, default=4.0
         A product of k factors has the price :math:`d_v = \text{growth}^k`.
-    loss : {"squared", "huber", "epsilon_insensitive"} or loss object, default="squared"
-        Loss.
-    alpha : float, default=1e-3
-        Strength of the penalty next to the mean loss.
-    fit_intercept : bool, default=True
-        Whether to add an unpenalised constant.
     max_iter : int, default=200
         Largest number of rounds of the active set.
-    tol : float, default=1e-3
-        Relative duality gap to stop at.
-    max_time : float, optional
-        Seconds to stop after.
-    standardize : {True, "scale", False}, default=True
-        How columns are standardised.
-    verbose : int, default=0
-        How much progress to write.
 
     Attributes
     ----------
@@ -202,52 +166,15 @@ n_iter_, history_ :
     """
 
 
+@dataclass(eq=False, repr=False)
 class HierarchicalKernelLearningClassifier(Classification, BaseHierarchical):
     """Classification with hierarchical kernel learning (HKL) over products of base kernels.
 
     Parameters
     ----------
-    kernels, total_degree, per_variable_degree, root_weight, growth, alpha, fit_intercept, \
-max_iter, tol, max_time, standardize, verbose :
-        As for :class:`HierarchicalKernelLearning`.
     loss : {"logistic", "hinge", "squared_hinge", "squared"} or loss object, default="logistic"
-        Loss.
-
-    Attributes
-    ----------
-    classes_, terms_, theta_, coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, \
-n_kernels_, n_iter_, history_ :
-        As for :class:`manykernels.MKLClassifier`.
+        Loss. Other parameters are as for :class:`HierarchicalKernelLearning`, attributes as for
+        :class:`manykernels.MKLClassifier`.
     """
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        total_degree: int | None = 3,
-        per_variable_degree: int | None = None,
-        root_weight: float = 0.1,
-        growth: float = 4.0,
-        loss: Any = "logistic",
-        alpha: float = 1e-3,
-        fit_intercept: bool = True,
-        max_iter: int = 200,
-        tol: float = 1e-3,
-        max_time: float | None = None,
-        standardize: bool | str = True,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            kernels=kernels,
-            total_degree=total_degree,
-            per_variable_degree=per_variable_degree,
-            root_weight=root_weight,
-            growth=growth,
-            loss=loss,
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-            max_iter=max_iter,
-            tol=tol,
-            max_time=max_time,
-            standardize=standardize,
-            verbose=verbose,
-        )
+    loss: Any = "logistic"

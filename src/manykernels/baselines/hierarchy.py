@@ -14,8 +14,7 @@ from scipy import sparse
 from ..arrays import Array, Product
 from ..bases import BaseKernels, FeatureBlocks, GramStack
 from ..families import Interactions, Monomials, ProductFamily, WeightedFamily
-
-_BATCH_BYTES = 256 * 2**20  # of products of n x n matrices worked on at a time
+from ..limits import MATRIX_BATCH_BYTES
 
 
 @dataclass(frozen=True)
@@ -186,14 +185,14 @@ class ProductSums:
 
     def __call__(self, alpha: Array, nodes: Sequence[Product]) -> Array:
         """Return the sums of some nodes other than the root."""
-        size = max(1, _BATCH_BYTES // (8 * self.bases.rows**2))
+        size = max(1, MATRIX_BATCH_BYTES // (8 * self.bases.rows**2))
         parts = [nodes[start : start + size] for start in range(0, len(nodes), size)]
         return np.concatenate([np.zeros(0), *(self._batch(alpha, part) for part in parts)])
 
     def _batch(self, alpha: Array, nodes: Sequence[Product]) -> Array:
         powers = np.array([[v.count(j) for j in range(self.grid.count)] for v in nodes])
         out = np.zeros(len(nodes))
-        for rows in self.bases.row_blocks(_BATCH_BYTES // len(nodes)):
+        for rows in self.bases.row_blocks(MATRIX_BATCH_BYTES // len(nodes)):
             outer = alpha[rows] @ alpha.T
             products = np.repeat(outer[None], len(nodes), axis=0)
             cross = self.bases.cross_rows(rows)

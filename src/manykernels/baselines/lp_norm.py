@@ -54,38 +54,23 @@ class AnalyticUpdates:
             theta = best_weights(theta, gradients, nu)
 
 
+@dataclass(eq=False, repr=False)
 class BaseLpNorm(FamilyMachine):
     """Base of regression and classification."""
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        degree: int = 1,
-        index_set: str = "auto",
-        rho: Any = None,
-        p: float = 4 / 3,
-        loss: Any = "squared",
-        alpha: float = 1e-3,
-        fit_intercept: bool = True,
-        max_iter: int = 500,
-        tol: float = 1e-3,
-        max_time: float | None = None,
-        standardize: bool | str = True,
-        verbose: int = 0,
-    ) -> None:
-        self.kernels = kernels
-        self.degree = degree
-        self.index_set = index_set
-        self.rho = rho
-        self.p = p
-        self.loss = loss
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_time = max_time
-        self.standardize = standardize
-        self.verbose = verbose
+    kernels: Any = "linear"
+    degree: int = 1
+    index_set: str = "auto"
+    rho: Any = None
+    p: float = 4 / 3
+    loss: Any = "squared"
+    alpha: float = 1e-3
+    fit_intercept: bool = True
+    max_iter: int = 500
+    tol: float = 1e-3
+    max_time: float | None = None
+    standardize: bool | str = True
+    verbose: int = 0
 
     def _specify(self) -> Spec:
         solver = ClosedForm() if self.p == 2 else AnalyticUpdates()
@@ -100,34 +85,16 @@ class LpNormMKL(Regression, BaseLpNorm):
 
     Parameters
     ----------
-    kernels : str, callable, scikit-learn kernel or list, default="linear"
-        Base kernels, as for :class:`manykernels.MKLRegressor`.
+    kernels, index_set, rho, loss, alpha, fit_intercept, tol, max_time, standardize, verbose :
+        As for :class:`manykernels.MKLRegressor`.
     degree : int, default=1
         Largest number of base kernels in a product. All products are listed; lists that do not
         fit in memory are refused.
-    index_set : {"auto", "tuples", "monomials", "interactions"}, default="auto"
-        Which products.
-    rho : sequence of float of length degree + 1, default=ones
-        Scale factors of the degrees.
     p : float, default=4/3
         Exponent of the group norm, 1 <= p <= 2; Kloft's exponent of the kernel weights is
         p/(2-p).
-    loss : {"squared", "huber", "epsilon_insensitive"} or loss object, default="squared"
-        Loss.
-    alpha : float, default=1e-3
-        Strength of the penalty next to the mean loss.
-    fit_intercept : bool, default=True
-        Whether to add an unpenalised constant.
     max_iter : int, default=500
         Largest number of passes over the list.
-    tol : float, default=1e-3
-        Relative duality gap to stop at.
-    max_time : float, optional
-        Seconds to stop after.
-    standardize : {True, "scale", False}, default=True
-        How columns are standardised.
-    verbose : int, default=0
-        How much progress to write.
 
     Attributes
     ----------
@@ -151,52 +118,15 @@ n_iter_, history_ :
     """
 
 
+@dataclass(eq=False, repr=False)
 class LpNormMKLClassifier(Classification, BaseLpNorm):
     """Classification by lp-norm multiple kernel learning, over a list of kernels.
 
     Parameters
     ----------
-    kernels, degree, index_set, rho, p, alpha, fit_intercept, max_iter, tol, max_time, \
-standardize, verbose :
-        As for :class:`LpNormMKL`.
     loss : {"hinge", "logistic", "squared_hinge", "squared"} or loss object, default="hinge"
-        Loss.
-
-    Attributes
-    ----------
-    classes_, terms_, theta_, coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, \
-n_kernels_, n_iter_, history_ :
-        As for :class:`manykernels.MKLClassifier`.
+        Loss. Other parameters are as for :class:`LpNormMKL`, attributes as for
+        :class:`manykernels.MKLClassifier`.
     """
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        degree: int = 1,
-        index_set: str = "auto",
-        rho: Any = None,
-        p: float = 4 / 3,
-        loss: Any = "hinge",
-        alpha: float = 1e-3,
-        fit_intercept: bool = True,
-        max_iter: int = 500,
-        tol: float = 1e-3,
-        max_time: float | None = None,
-        standardize: bool | str = True,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            kernels=kernels,
-            degree=degree,
-            index_set=index_set,
-            rho=rho,
-            p=p,
-            loss=loss,
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-            max_iter=max_iter,
-            tol=tol,
-            max_time=max_time,
-            standardize=standardize,
-            verbose=verbose,
-        )
+    loss: Any = "hinge"

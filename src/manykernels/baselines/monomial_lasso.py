@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 
-from ..arrays import Array, Index, approximately
+from ..arrays import Array, approximately
 from ..certificate import Certificate
 from ..dual import DualSolution
 from ..estimators.base import FamilyMachine
@@ -19,6 +19,7 @@ from ..estimators.tasks import Regression
 from ..families import KernelFamily
 from ..memory import refuse_bytes
 from ..objective import Problem
+from ..solvers.base import FinalState
 from ..spec import Spec, specify
 
 RETRIES = 5
@@ -28,6 +29,7 @@ PATH_RATIO = 0.7
 """Strengths on the way down to the one asked for fall by this factor; each starts from the last."""
 
 
+@dataclass(eq=False, repr=False)
 class MonomialLasso(Regression, FamilyMachine):
     r"""Least squares with an l1 penalty on all monomials of up to ``degree`` columns.
 
@@ -46,14 +48,11 @@ class MonomialLasso(Regression, FamilyMachine):
         Monomials of degree d are divided by ``rho[d]``.
     alpha : float, default=1e-2
         Strength of the penalty, as in scikit-learn's Lasso.
-    fit_intercept : bool, default=True
-        Whether to add an unpenalised constant.
     max_iter : int, default=1000
         Largest number of sweeps at one strength, at each of up to five attempts.
-    tol : float, default=1e-3
-        Relative duality gap to stop at.
-    standardize : {True, "scale", False}, default=True
-        How columns are standardised, before they are multiplied.
+    fit_intercept, tol, standardize :
+        As for :class:`manykernels.MKLRegressor`; columns are standardised before they are
+        multiplied.
 
     Attributes
     ----------
@@ -76,25 +75,14 @@ n_iter_, history_ :
     loss = "squared"
     p = 1.0
 
-    def __init__(
-        self,
-        degree: int = 2,
-        index_set: str = "auto",
-        rho: Any = None,
-        alpha: float = 1e-2,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        standardize: bool | str = True,
-    ) -> None:
-        self.degree = degree
-        self.index_set = index_set
-        self.rho = rho
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.standardize = standardize
+    degree: int = 2
+    index_set: str = "auto"
+    rho: Any = None
+    alpha: float = 1e-2
+    fit_intercept: bool = True
+    max_iter: int = 1000
+    tol: float = 1e-3
+    standardize: bool | str = True
 
     def _specify(self) -> Spec:
         path = LassoPath(float(self.tol), int(self.max_iter))
@@ -102,23 +90,10 @@ n_iter_, history_ :
 
 
 @dataclass(frozen=True)
-class LassoState:
+class LassoState(FinalState):
     """The Lasso's model, as the only state of a solver; ``steps`` counts strengths on the path."""
 
-    weights: tuple[list[Index], Array]
-    solution: DualSolution
-    certificate: Certificate
-    steps: int
-
-    k = 1
-    final = True
-    constants = None
-    memory = None
-
-    @property
-    def active(self) -> int:
-        """Number of monomials in use."""
-        return len(self.weights[0])
+    steps: int = 1
 
 
 @dataclass(frozen=True)
@@ -150,21 +125,15 @@ class LassoPath:
         certificate = Certificate(gap, gap / objective if objective > 0 else 0.0, "exact")
         indices = family.indices()
         kernels = [indices[i] for i in live]
-        yield LassoState((kernels, theta), solution, certificate, len(strengths))
+        yield LassoState(1, kernels, theta, solution, certificate, steps=len(strengths))
 
 
 @dataclass(frozen=True)
 class Table:
-    """The monomials written out, and the target.
+    """All monomials written out, of shape (n, d), and the target.
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n, d)
-        All monomials.
-    scaled : ndarray of shape (n, d)
-        The same, centred if there is an intercept, rows times the root of n times their weight.
-    target : ndarray of shape (n,)
-        The target, treated likewise.
+    ``scaled`` are the monomials centred, if there is an intercept, with rows times the root of n
+    times their weight; ``target`` is treated likewise.
     """
 
     columns: Array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ STEP_TOL = 1e-6
 """Projected gradient descent ends when the weights move by less than this."""
 
 
+@dataclass(eq=False, repr=False)
 class PolynomialCombination(Regression, PowerMachine):
     r"""Kernel ridge regression with a learnt :math:`\big(\sum_k \mu_k K_k\big)^D`.
 
@@ -33,8 +35,8 @@ class PolynomialCombination(Regression, PowerMachine):
 
     Parameters
     ----------
-    kernels : str, callable, scikit-learn kernel or list, default="linear"
-        Base kernels, as for :class:`manykernels.MKLRegressor`.
+    kernels, loss, alpha, fit_intercept, standardize :
+        As for :class:`manykernels.MKLRegressor`.
     degree : int, default=2
         The power D.
     constant : bool, default=True
@@ -45,18 +47,10 @@ class PolynomialCombination(Regression, PowerMachine):
         Every entry of :math:`\mu_0 \ge 0`.
     radius : float, default=1.0
         :math:`\Lambda`. With centre 0 it only rescales alpha.
-    loss : {"squared", "huber", "epsilon_insensitive"} or loss object, default="squared"
-        Loss.
-    alpha : float, default=1e-3
-        Strength of the penalty next to the mean loss.
-    fit_intercept : bool, default=True
-        Whether to add an unpenalised constant.
     max_iter : int, default=500
         Largest number of steps.
     tol : float, default=1e-6
         Relative decrease of the objective to stop at.
-    standardize : {True, "scale", False}, default=True
-        How columns are standardised.
 
     Attributes
     ----------
@@ -77,33 +71,18 @@ class PolynomialCombination(Regression, PowerMachine):
     Neural Information Processing Systems 22, 2009.
     """
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        degree: int = 2,
-        constant: bool = True,
-        norm: int = 2,
-        centre: float = 0.0,
-        radius: float = 1.0,
-        loss: Any = "squared",
-        alpha: float = 1e-3,
-        fit_intercept: bool = True,
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        standardize: bool | str = True,
-    ) -> None:
-        self.kernels = kernels
-        self.degree = degree
-        self.constant = constant
-        self.norm = norm
-        self.centre = centre
-        self.radius = radius
-        self.loss = loss
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.standardize = standardize
+    kernels: Any = "linear"
+    degree: int = 2
+    constant: bool = True
+    norm: int = 2
+    centre: float = 0.0
+    radius: float = 1.0
+    loss: Any = "squared"
+    alpha: float = 1e-3
+    fit_intercept: bool = True
+    max_iter: int = 500
+    tol: float = 1e-6
+    standardize: bool | str = True
 
     def _choose(
         self, problem: Problem, bases: FeatureBlocks | GramStack

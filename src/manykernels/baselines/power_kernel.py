@@ -25,18 +25,9 @@ from ..spec import Spec, specify
 
 @dataclass(frozen=True)
 class PowerKernel:
-    r"""The kernel :math:`(c + \sum_k \mu_k K_k)^D`, powers entrywise.
+    r"""The kernel :math:`(c + \sum_k \mu_k K_k)^D`, powers entrywise, of base kernels on some rows.
 
-    Parameters
-    ----------
-    bases : FeatureBlocks or GramStack
-        The base kernels on some rows.
-    mu : ndarray of shape (r,)
-        Their weights.
-    constant : float
-        c, the weight of the constant kernel.
-    degree : int
-        D.
+    ``constant`` is c, the weight of the constant kernel, and ``degree`` is D.
     """
 
     bases: FeatureBlocks | GramStack
@@ -79,16 +70,9 @@ def power(matrix: Array, degree: int) -> Array:
 
 @dataclass(frozen=True)
 class Expansion:
-    r"""The function :math:`\sum_t a_t \kappa(x_t, \cdot) + b` of a power kernel.
+    r"""The function :math:`\sum_t a_t \kappa(x_t, \cdot) + b` of a power kernel on training rows.
 
-    Attributes
-    ----------
-    power : PowerKernel
-        The kernel on the training rows.
-    expansion : ndarray of shape (n, c)
-        The coefficients a.
-    intercept : ndarray of shape (c,)
-        Constants.
+    ``expansion`` has the coefficients a, of shape (n, c), and ``intercept`` the constants b.
     """
 
     power: PowerKernel

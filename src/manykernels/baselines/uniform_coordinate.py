@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ..estimators.base import FamilyMachine
@@ -10,44 +11,26 @@ from ..solvers import ClosedForm, HarmonicStep, MirrorDescent, UniformSampler
 from ..spec import Spec, specify
 
 
+@dataclass(eq=False, repr=False)
 class BaseUniform(FamilyMachine):
     """Base of regression and classification."""
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        degree: int = 3,
-        index_set: str = "auto",
-        rho: Any = None,
-        p: float = 4 / 3,
-        loss: Any = "squared",
-        alpha: float = 1e-3,
-        fit_intercept: bool = True,
-        draws: int = 50,
-        step: Any = None,
-        max_iter: int = 1000,
-        tol: float = 1e-2,
-        max_time: float | None = None,
-        standardize: bool | str = True,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernels = kernels
-        self.degree = degree
-        self.index_set = index_set
-        self.rho = rho
-        self.p = p
-        self.loss = loss
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.draws = draws
-        self.step = step
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_time = max_time
-        self.standardize = standardize
-        self.random_state = random_state
-        self.verbose = verbose
+    kernels: Any = "linear"
+    degree: int = 3
+    index_set: str = "auto"
+    rho: Any = None
+    p: float = 4 / 3
+    loss: Any = "squared"
+    alpha: float = 1e-3
+    fit_intercept: bool = True
+    draws: int = 50
+    step: Any = None
+    max_iter: int = 1000
+    tol: float = 1e-2
+    max_time: float | None = None
+    standardize: bool | str = True
+    random_state: Any = None
+    verbose: int = 0
 
     def _specify(self) -> Spec:
         step = HarmonicStep() if self.step is None else self.step
@@ -85,58 +68,15 @@ n_iter_, history_ :
     """
 
 
+@dataclass(eq=False, repr=False)
 class UniformCoordinateDescentClassifier(Classification, BaseUniform):
     """Classification by uniform coordinate descent.
 
     Parameters
     ----------
-    kernels, degree, index_set, rho, p, loss, alpha, fit_intercept, max_iter, tol, max_time, \
-standardize, random_state, verbose :
-        As for :class:`manykernels.MKLClassifier`.
-    draws, step :
-        As for :class:`UniformCoordinateDescent`.
-
-    Attributes
-    ----------
-    classes_, terms_, theta_, coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, \
-n_kernels_, n_iter_, history_ :
-        As for :class:`manykernels.MKLClassifier`.
+    loss : {"logistic", "hinge", "squared_hinge", "squared"} or loss object, default="logistic"
+        Loss. Other parameters are as for :class:`UniformCoordinateDescent`, attributes as for
+        :class:`manykernels.MKLClassifier`.
     """
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        degree: int = 3,
-        index_set: str = "auto",
-        rho: Any = None,
-        p: float = 4 / 3,
-        loss: Any = "logistic",
-        alpha: float = 1e-3,
-        fit_intercept: bool = True,
-        draws: int = 50,
-        step: Any = None,
-        max_iter: int = 1000,
-        tol: float = 1e-2,
-        max_time: float | None = None,
-        standardize: bool | str = True,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            kernels=kernels,
-            degree=degree,
-            index_set=index_set,
-            rho=rho,
-            p=p,
-            loss=loss,
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-            draws=draws,
-            step=step,
-            max_iter=max_iter,
-            tol=tol,
-            max_time=max_time,
-            standardize=standardize,
-            random_state=random_state,
-            verbose=verbose,
-        )
+    loss: Any = "logistic"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,26 +14,17 @@ from ..objective import Problem
 from .power_kernel import PowerKernel, PowerMachine
 
 
+@dataclass(eq=False, repr=False)
 class BaseUniformProduct(PowerMachine):
     """Base of regression and classification."""
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        degree: int = 2,
-        constant: bool = True,
-        loss: Any = "squared",
-        alpha: float = 1e-3,
-        fit_intercept: bool = True,
-        standardize: bool | str = True,
-    ) -> None:
-        self.kernels = kernels
-        self.degree = degree
-        self.constant = constant
-        self.loss = loss
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
+    kernels: Any = "linear"
+    degree: int = 2
+    constant: bool = True
+    loss: Any = "squared"
+    alpha: float = 1e-3
+    fit_intercept: bool = True
+    standardize: bool | str = True
 
     def _choose(
         self, problem: Problem, bases: FeatureBlocks | GramStack
@@ -53,21 +45,13 @@ class UniformProductKernel(Regression, BaseUniformProduct):
 
     Parameters
     ----------
-    kernels : str, callable, scikit-learn kernel or list, default="linear"
-        Base kernels, as for :class:`manykernels.MKLRegressor`.
+    kernels, loss, alpha, fit_intercept, standardize :
+        As for :class:`manykernels.MKLRegressor`.
     degree : int, default=2
         The power D.
     constant : bool, default=True
         Whether the constant kernel is one of the base kernels; without it all products have
         exactly D factors.
-    loss : {"squared", "huber", "epsilon_insensitive"} or loss object, default="squared"
-        Loss.
-    alpha : float, default=1e-3
-        Strength of the penalty next to the mean loss.
-    fit_intercept : bool, default=True
-        Whether to add an unpenalised constant.
-    standardize : {True, "scale", False}, default=True
-        How columns are standardised.
 
     Attributes
     ----------
@@ -89,32 +73,19 @@ class UniformProductKernel(Regression, BaseUniformProduct):
     """
 
 
+@dataclass(eq=False, repr=False)
 class UniformProductKernelClassifier(Classification, BaseUniformProduct):
     """Classification with the power of the sum of all base kernels: no weights learnt.
 
     Parameters
     ----------
-    kernels, degree, constant, alpha, fit_intercept, standardize :
-        As for :class:`UniformProductKernel`.
     loss : {"hinge", "logistic", "squared_hinge", "squared"} or loss object, default="hinge"
-        Loss.
+        Loss. Other parameters are as for :class:`UniformProductKernel`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes.
-    mu_, constant_, intercept_, dual_coef_, objective_ :
-        As for :class:`UniformProductKernel`.
+        The classes. Other attributes are as for :class:`UniformProductKernel`.
     """
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        degree: int = 2,
-        constant: bool = True,
-        loss: Any = "hinge",
-        alpha: float = 1e-3,
-        fit_intercept: bool = True,
-        standardize: bool | str = True,
-    ) -> None:
-        super().__init__(kernels, degree, constant, loss, alpha, fit_intercept, standardize)
+    loss: Any = "hinge"

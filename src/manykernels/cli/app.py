@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from ..registry import EXPERIMENTS
 from . import table_commands
 from .problems import problems
 
@@ -69,12 +70,7 @@ def bench(
     run(columns, seed)
 
 
-class Experiment(StrEnum):
-    """The experiments of the paper."""
-
-    CONVERGENCE = "convergence"
-    SYNTHETIC = "synthetic"
-    REAL = "real"
+Experiment = StrEnum("Experiment", list(EXPERIMENTS))  # type: ignore[misc]
 
 
 @app.command()

@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 
 class Console:
-    """Words and tables to stdout; with JSON nothing but JSON there.
-
-    Parameters
-    ----------
-    as_json : bool
-        Whether to write JSON.
-    """
+    """Words and tables to stdout; with ``as_json`` nothing but JSON there."""
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..registry import AUTO, COLUMN_KERNELS, GAP_RULES, TASKS
 from .output import Console, show_fit, show_row, show_split, show_terms
 from .problems import problems
 
@@ -37,17 +38,15 @@ def fit(
     target: Annotated[str, typer.Option(help="Column to predict.")],
     task: Annotated[
         str, typer.Option(help="regression (a number), classification (a class), or auto.")
-    ] = "auto",
+    ] = AUTO,
     degree: Annotated[
         str,
         typer.Option(help="Most variables in one term; of several, as in 2,3, the best is taken."),
     ] = "2",
     kernels: Annotated[
         str,
-        typer.Option(
-            help="Functions of a column: auto, spline, polynomial, nystroem, linear, categorical."
-        ),
-    ] = "auto",
+        typer.Option(help=f"Functions of a column: {', '.join(COLUMN_KERNELS)}."),
+    ] = AUTO,
     test: Annotated[
         float, typer.Option(help="Share of rows held out for the score; 0 for none.")
     ] = 0.2,
@@ -64,7 +63,7 @@ def fit(
     ] = None,
     missing: Annotated[
         str, typer.Option(help="impute: fill gaps and mark them. refuse: stop at any gap.")
-    ] = "impute",
+    ] = GAP_RULES[0],
     na: Na = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
@@ -97,19 +96,15 @@ def fit(
     console = Console(as_json)
     settings = Settings(
         target=target,
-        task=_one_of("--task", task, "auto", "regression", "classification"),
+        task=_one_of("--task", task, AUTO, *TASKS),
         degree=_degrees(degree),
-        kernels=_one_of(
-            "--kernels",
-            kernels,
-            *("auto", "spline", "polynomial", "nystroem", "linear", "categorical"),
-        ),
+        kernels=_one_of("--kernels", kernels, *COLUMN_KERNELS),
         test=_share(test),
         seed=seed,
         drop=drop or (),
         categories=category or (),
         keep=keep or (),
-        missing=_one_of("--missing", missing, "impute", "refuse"),
+        missing=_one_of("--missing", missing, *GAP_RULES),
         max_rows=None if chunked else max_rows,
     )
     _writable(model, data)

@@ -50,60 +50,38 @@ CHECKSUMS = {
 }
 """SHA-256 of the values of each data set."""
 
+
+def _codes(names: str, first: int = 1) -> dict[str, int]:
+    """Return numbers for names with commas between them, from the first on."""
+    return {name: number for number, name in enumerate(names.split(", "), first)}
+
+
 GERMAN: dict[str, dict[str, int]] = {
-    "checking_status": {"<0": 1, "0<=X<200": 2, ">=200": 3, "no checking": 4},
+    "checking_status": _codes("<0, 0<=X<200, >=200, no checking"),
     "duration": {},
-    "credit_history": {
-        "no credits/all paid": 0,
-        "all paid": 1,
-        "existing paid": 2,
-        "delayed previously": 3,
-        "critical/other existing credit": 4,
-    },
-    "purpose": {
-        "new car": 0,
-        "used car": 1,
-        "furniture/equipment": 2,
-        "radio/tv": 3,
-        "domestic appliance": 4,
-        "repairs": 5,
-        "education": 6,
-        "retraining": 8,
-        "business": 9,
-        "other": 10,
-    },
+    "credit_history": _codes("no credits/all paid, all paid, existing paid, delayed previously", 0)
+    | {"critical/other existing credit": 4},
+    "purpose": _codes("new car, used car, furniture/equipment, radio/tv, domestic appliance", 0)
+    | _codes("repairs, education", 5)
+    | _codes("retraining, business, other", 8),
     "credit_amount": {},
-    "savings": {
-        "<100": 1,
-        "100<=X<500": 2,
-        "500<=X<1000": 3,
-        ">=1000": 4,
-        "no known savings": 5,
-    },
-    "employment": {"unemployed": 1, "<1": 2, "1<=X<4": 3, "4<=X<7": 4, ">=7": 5},
+    "savings": _codes("<100, 100<=X<500, 500<=X<1000, >=1000, no known savings"),
+    "employment": _codes("unemployed, <1, 1<=X<4, 4<=X<7, >=7"),
     "installment_rate": {},
-    "personal_status": {
-        "male div/sep": 1,
-        "female div/dep/mar": 2,
-        "male single": 3,
-        "male mar/wid": 4,
-    },
-    "other_parties": {"none": 1, "co applicant": 2, "guarantor": 3},
+    "personal_status": _codes("male div/sep, female div/dep/mar, male single, male mar/wid"),
+    "other_parties": _codes("none, co applicant, guarantor"),
     "residence_since": {},
-    "property": {"real estate": 1, "life insurance": 2, "car": 3, "no known property": 4},
+    "property": _codes("real estate, life insurance, car, no known property"),
     "age": {},
-    "other_payment_plans": {"bank": 1, "stores": 2, "none": 3},
-    "housing": {"rent": 1, "own": 2, "for free": 3},
+    "other_payment_plans": _codes("bank, stores, none"),
+    "housing": _codes("rent, own, for free"),
     "existing_credits": {},
-    "job": {
-        "unemp/unskilled non res": 1,
-        "unskilled resident": 2,
-        "skilled": 3,
-        "high qualif/self emp/mgmt": 4,
-    },
+    "job": _codes(
+        "unemp/unskilled non res, unskilled resident, skilled, high qualif/self emp/mgmt"
+    ),
     "num_dependents": {},
-    "own_telephone": {"none": 1, "yes": 2},
-    "foreign_worker": {"yes": 1, "no": 2},
+    "own_telephone": _codes("none, yes"),
+    "foreign_worker": _codes("yes, no"),
 }
 """Names of german's variables in order, with the codes of the categorical ones."""
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..solvers import NAMES, refuse_needs
+from ..registry import AUTO, INDEX_SETS, SOLVER_NAMES
+from ..solvers import refuse_needs
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,10 @@ def _or(accepted: Callable[[Any], bool], rule: Rule) -> Rule:
 _FLAG = _or(lambda value: isinstance(value, bool | np.bool_), _one_of(True, False))
 
 RULES: list[tuple[str, Rule]] = [
-    ("solver", _or(lambda value: callable(getattr(value, "iterate", None)), _one_of(*NAMES))),
+    (
+        "solver",
+        _or(lambda value: callable(getattr(value, "iterate", None)), _one_of(*SOLVER_NAMES)),
+    ),
     ("degree", _at_least(0, "Use degree=1 for a linear model, 2 or 3 for products")),
     ("total_degree", _or(lambda v: v is None, _at_least(0, "Use for instance 3, or None"))),
     ("per_variable_degree", _or(lambda v: v is None, _at_least(1, "Use for instance 3, or None"))),
@@ -115,7 +119,7 @@ RULES: list[tuple[str, Rule]] = [
             "weight",
         ),
     ),
-    ("index_set", _one_of("auto", "tuples", "monomials", "interactions")),
+    ("index_set", _one_of(AUTO, *INDEX_SETS)),
     ("standardize", _or(_FLAG.holds, _one_of(True, False, "scale"))),
     ("fit_intercept", _FLAG),
     (

@@ -27,14 +27,9 @@ STEEP = (1.0, 1.0, 4.0, 16.0)
 class Method:
     """A method and its settings but for the strength.
 
-    Attributes
-    ----------
-    make : callable
-        Makes an unfitted estimator from the strength (``alpha``, next to the mean loss) and the
-        number of columns.
-    own_path : bool
-        Whether the strength has another meaning than in ridge regression, so that it is tuned
-        over a path of its own.
+    ``make`` returns an unfitted estimator for a strength (``alpha``, next to the mean loss) and a
+    number of columns. ``own_path`` tells whether the strength has another meaning than in ridge
+    regression, so that it is tuned over a path of its own.
     """
 
     make: Callable[[float, int], Any]

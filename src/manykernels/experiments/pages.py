@@ -23,19 +23,10 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
 
 
 def markdown_table(frame: pd.DataFrame, digits: int = 3) -> str:
-    """GitHub table of a frame, without the index.
+    """Return a frame without its index as a table for GitHub, with a newline at the end.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns of numbers are aligned to the right.
-    digits : int
-        Significant digits of floats; integers are whole. A missing value is ``-``.
-
-    Returns
-    -------
-    text : str
-        One line for each row, after the two of the head, with a newline at the end.
+    Numbers are aligned to the right; floats have as many significant digits as asked for, and a
+    missing value is ``-``.
     """
     numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
     lines = [
@@ -47,22 +38,10 @@ def markdown_table(frame: pd.DataFrame, digits: int = 3) -> str:
 
 
 def mean_and_error(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFrame:
-    r"""Mean of a column in each group, with its standard error :math:`s / \sqrt{n}`.
+    r"""Return the mean of a column in each group, with its standard error :math:`s / \sqrt{n}`.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Tidy table.
-    by : str or sequence of str
-        Columns whose values make the groups.
-    value : str
-        Column to average; missing values are left out and not counted.
-
-    Returns
-    -------
-    summary : DataFrame
-        The columns of ``by``, then mean, error (NaN when the count is 1) and count; the groups
-        are in the order of their first row.
+    The columns ``by`` make the groups, which come in the order of their first row. After them are
+    mean, error (NaN when the count is 1) and count; missing values are not counted.
     """
     names = [by] if isinstance(by, str) else list(by)
     grouped = frame.groupby(names, sort=False, dropna=False, observed=True)[value]
@@ -75,15 +54,7 @@ def mean_and_error(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> 
 def new_figure(
     rows: int, columns: int, width: float, height: float
 ) -> tuple[Figure, np.ndarray[Any, np.dtype[np.object_]]]:
-    """Figure of ``width`` by ``height`` inches with axes, outside pyplot's global state.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-        For :func:`save_figure`.
-    axes : ndarray of shape (rows, columns)
-        Its axes.
-    """
+    """Return a figure in inches and its array of axes, outside pyplot's global state."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")

@@ -25,29 +25,12 @@ def reproduce(
     data_dir: Path | None,
     progress: bool = True,
 ) -> Path:
-    """Reproduce one experiment.
+    """Reproduce one experiment of the registry; return its page, in Markdown.
 
-    Parameters
-    ----------
-    name : {"convergence", "synthetic", "real"}
-        The experiment.
-    out : Path
-        Folder for the results, or their folder ``quick``; finished runs are kept in ``runs`` there.
-    runs : int
-        Number of random splits or polynomials; 1 if ``quick``.
-    seconds : float
-        Time of each run of the convergence experiment; 1 if ``quick``.
-    quick : bool
-        Whether to run a smoke version.
-    data_dir : Path or None
-        Where the data sets are; see :func:`manykernels.datasets.load_paper`.
-    progress : bool
-        Whether to show progress.
-
-    Returns
-    -------
-    Path
-        The page, in Markdown.
+    Results are written to the folder ``out``, or to its folder ``quick`` for a smoke test; finished
+    runs are kept in ``runs`` there. There are as many runs as random splits or polynomials, and
+    each run of the convergence experiment takes as many seconds; 1 of each in a smoke test.
+    ``data_dir`` is that of :func:`manykernels.datasets.load_paper`.
     """
     need_matplotlib()
     runs, seconds = (1, 1.0) if quick else (runs, seconds)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from .. import __version__
+from ..store import write_whole
 
 CACHE_FORMAT = 1
 """Version of the cache files; another one makes every file of the cache stale."""
@@ -34,17 +34,10 @@ Row = dict[str, Any]
 class Run:
     """One unit of work: it is computed whole or not at all.
 
-    Attributes
-    ----------
-    experiment : str
-        Name of the experiment, and of its folder in the cache.
-    settings : mapping of str to str, int, float, bool or None
-        All that the rows depend on, with the seed.
-    cost : float
-        Expected cost relative to the other runs, for the time left.
-    recipe : str
-        What else the rows depend on, such as all settings of a method or the source of the data;
-        it is no column of the table.
+    The name of the experiment is that of its folder in the cache. The settings are all that the
+    rows depend on, with the seed; what else they depend on, such as all settings of a method or the
+    source of the data, is the recipe, which is no column of the table. The cost is relative to that
+    of the other runs, for the time left.
     """
 
     experiment: str
@@ -63,23 +56,12 @@ def complete(
     cache: Path,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Compute the runs that the cache does not have.
+    """Compute the runs that the cache does not have; return the rows of all of them.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        Distinct runs.
-    compute : callable
-        Gives the rows of a run; the values are numbers, strings, booleans or None.
-    cache : Path
-        Folder with a folder for each experiment, with a file for each run.
-    progress : bool
-        Whether to show a bar on a terminal, or else a line for each computed run, on stderr.
-
-    Returns
-    -------
-    frame : DataFrame
-        The rows of all runs, in the order of the runs; the settings are the first columns.
+    ``compute`` gives the rows of a run, whose values are numbers, strings, booleans or None. The
+    cache is a folder with a folder for each experiment and a file for each run. With ``progress``
+    there is a bar on a terminal, or else a line for each computed run, on stderr. Rows come in the
+    order of the runs; the settings are the first columns.
     """
     paths = [cache_path(run, cache) for run in runs]
     known: dict[Path, list[Row] | None] = {}
@@ -119,17 +101,8 @@ def cache_path(run: Run, cache: Path) -> Path:
 class Pace:
     """Number of finished runs, and the time left.
 
-    The time is in proportion to the costs of the runs computed here; runs from the cache take
-    none and do not count.
-
-    Attributes
-    ----------
-    total : int
-        Number of runs.
-    finished : int
-        Number of runs that are in the cache.
-    cost_left : float
-        Cost of the runs that are not.
+    The time is in proportion to the costs of the runs computed here (``cost_done``) and left
+    (``cost_left``); runs from the cache count as finished, but take no time.
     """
 
     total: int
@@ -215,12 +188,7 @@ def _compute_and_store(run: Run, compute: Callable[[Run], list[Row]], path: Path
         error.add_note(f"in the run {run}")
         raise
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(path, text.encode())
     # What the file says, not what was computed: both ways give the same types.
     return json.loads(text)["rows"]
 

@@ -65,18 +65,10 @@ def split(
 
 @dataclass(frozen=True)
 class TunedFit:
-    """A model and how good it is.
+    """A fitted model, its error on validation rows and its training time.
 
-    Attributes
-    ----------
-    ridge : float
-        Strength in the scale of a sum of losses (of a mean of losses for a path of its own).
-    model : estimator
-        The fitted model.
-    validation : float
-        Mean squared error on validation rows.
-    seconds : float
-        Training time.
+    ``ridge`` is the strength in the scale of a sum of losses (of a mean of losses for a path of its
+    own), ``validation`` the mean squared error.
     """
 
     ridge: float

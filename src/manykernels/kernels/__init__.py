@@ -1,10 +1,11 @@
 """Base kernels by name or by function, and the columns each one sees."""
 
-from .argument import only_linear, resolve, uses_maps
+from .argument import KERNEL_FUNCTIONS, only_linear, resolve, uses_maps
 from .functions import Precomputed, check_gram, rbf, refuse_large
 from .sets import FunctionKernels, KernelSet, LinearKernels, MapKernels, PairwiseKernel
 
 __all__ = [
+    "KERNEL_FUNCTIONS",
     "FunctionKernels",
     "KernelSet",
     "LinearKernels",

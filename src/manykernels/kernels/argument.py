@@ -13,6 +13,9 @@ from ..feature_maps import MAPS
 from .functions import KernelFunction, Precomputed, rbf
 from .sets import FunctionKernels, KernelSet, LinearKernels, MapKernels, PairwiseKernel
 
+KERNEL_FUNCTIONS: dict[str, KernelFunction] = {"linear": linear_kernel, "rbf": rbf}
+"""Kernels that are functions of two sets of rows, by name."""
+
 
 def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> KernelSet:
     """Turn the public ``kernels`` argument into base kernels, or say what is wrong with it.
@@ -109,12 +112,11 @@ def _parse(
 ) -> tuple[KernelFunction, Array, str]:
     numbers = _column_numbers(j, columns, feature_names)
     seen = ", ".join(feature_names[c] for c in numbers)
-    named: dict[str, KernelFunction] = {"linear": linear_kernel, "rbf": rbf}
     if isinstance(kernel, Precomputed):
         return kernel, numbers[:1], kernel.name
-    if isinstance(kernel, str) and kernel in named:
+    if isinstance(kernel, str) and kernel in KERNEL_FUNCTIONS:
         label = seen if kernel == "linear" and len(numbers) == 1 else f"{kernel}({seen})"
-        return named[kernel], numbers, label
+        return KERNEL_FUNCTIONS[kernel], numbers, label
     if callable(kernel):
         label = getattr(kernel, "__name__", None) or str(kernel)
         return kernel, numbers, label if columns is None else f"{label}({seen})"

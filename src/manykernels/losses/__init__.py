@@ -13,9 +13,9 @@ BY_NAME: dict[str, type[Loss]] = {
     "squared": Squared,
     "huber": Huber,
     "epsilon_insensitive": EpsilonInsensitive,
+    "logistic": Logistic,
     "hinge": Hinge,
     "squared_hinge": SquaredHinge,
-    "logistic": Logistic,
 }
 
 __all__ = [

@@ -93,12 +93,8 @@ class ContributionsDisplay(FigureDisplay):
             Number of the row in X.
         top : int, default=10
             How many terms: those that add or take most; the others are one bar.
-        label : object, optional
-            With more than two classes: the class whose decision value to explain.
-        levels : dict of sequence of str, optional
-            For columns that hold the codes 0, 1, .. of categories: their names.
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
+        label, levels, ax :
+            As for :meth:`EffectDisplay.from_estimator`.
         """
         estimator = check_family(estimator)
         columns = column_names(estimator)

@@ -9,15 +9,8 @@ from scipy import sparse
 
 from ..arrays import Array
 from ..estimators.base import FamilyMachine
+from ..limits import EFFECT_POINTS, EFFECT_VALUES
 from .shares import column_names
-
-POINTS_AT_ONCE = 1_000
-"""Most points at which a term is evaluated at a time: kernels of matrices have as many rows. Set by
-judgement, not measured."""
-
-CELLS = 2_000_000
-"""Most values, points times columns, that are evaluated at a time; 16 MB. Set by judgement, not
-measured."""
 
 
 def drawable_columns(estimator: FamilyMachine, term: str) -> list[int]:
@@ -50,7 +43,7 @@ def evaluate(
     Some rows at a time: these have all columns, and some kernels a matrix with training rows.
     """
     columns = estimator.function_.terms.columns(term)
-    step = max(1, min(POINTS_AT_ONCE, CELLS // len(others)))
+    step = max(1, min(EFFECT_POINTS, EFFECT_VALUES // len(others)))
     parts = []
     for start in range(0, len(values), step):
         part = values[start : start + step]

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.collections import QuadMesh
 
 CURVES = 12
-"""Most curves in one drawing; those of the most frequent categories are drawn. Set by judgement,
-not measured."""
+"""Most curves in one drawing; those of the most frequent categories are drawn. Set by judgement."""
 
 WRITTEN_CELLS = 60
 """Most cells for which each has its value written in. Set by judgement, not measured."""

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..estimators import MKLClassifierCV, MKLRegressorCV
+from ..estimators.base import BaseCV
 from ..fitting.choose import carried
+from ..registry import CHOOSERS
 from .style import GREY, PALETTE, RED, FigureDisplay
 
 if TYPE_CHECKING:
@@ -69,9 +70,9 @@ class PathDisplay(FigureDisplay):
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
         """
-        if not isinstance(estimator_cv, MKLRegressorCV | MKLClassifierCV):
+        if not isinstance(estimator_cv, BaseCV):
             raise TypeError(
-                "estimator_cv must be MKLRegressorCV or MKLClassifierCV; got "
+                f"estimator_cv must be {' or '.join(CHOOSERS)}; got "
                 f"{type(estimator_cv).__name__}. Others have no path of models to compare."
             )
         check_is_fitted(estimator_cv)

@@ -9,21 +9,17 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
+from ..limits import HEXAGON_ROWS
 from .style import BLUE, GREY, ORANGE, SEQUENTIAL, FigureDisplay, name_ticks, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-POINTS = 5_000
-"""Fewest rows that are counted in hexagons instead of drawn as points. Set by judgement, not
-measured."""
-
 BINS = 25
 """Number of bins of a histogram. Set by judgement, not measured."""
 
 WRITTEN_CLASSES = 12
-"""Most classes for which counts are written into the confusion matrix. Set by judgement, not
-measured."""
+"""Most classes for which counts are written into the confusion matrix. Set by judgement."""
 
 
 class PredictionsDisplay(FigureDisplay):
@@ -123,7 +119,7 @@ class PredictionsDisplay(FigureDisplay):
     def _draw_values(self, ax: Axes) -> None:
         both = np.concatenate([self.observed, self.predicted])
         ends = [float(both.min()), float(both.max())]
-        if len(self.observed) < POINTS:
+        if len(self.observed) < HEXAGON_ROWS:
             alpha = 0.7 if len(self.observed) <= 500 else 0.35
             self.points_ = ax.scatter(
                 self.observed, self.predicted, s=14, color=BLUE, alpha=alpha, linewidths=0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.base import FamilyMachine
+from ..registry import ESTIMATORS
 from .style import FigureDisplay
 
 if TYPE_CHECKING:
@@ -18,19 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TermShare:
-    """A term, its variables and its share of the variance.
+    """A term, the names of its variables, each once, and its share of the variance.
 
     A base kernel that sees a single column stands for that column, another one (of several columns,
-    or given by a matrix) for itself.
-
-    Attributes
-    ----------
-    name : str
-        Name of the term.
-    variables : tuple of str
-        Names of its variables, each once; none for a constant.
-    share : float
-        Share of the variance of the function, as in ``explain``.
+    or given by a matrix) for itself. A constant has no variables.
     """
 
     name: str
@@ -46,8 +38,8 @@ def check_family(estimator: Any) -> FamilyMachine:
     if not isinstance(estimator, FamilyMachine):
         raise TypeError(
             "estimator must be one of manykernels that weighs a family of kernels; got "
-            f"{type(estimator).__name__}. Use MKLRegressor, MKLClassifier or their CV versions; of "
-            "a pipeline its last step, pipeline[-1]."
+            f"{type(estimator).__name__}. Use {', '.join(ESTIMATORS)}; of a pipeline its last "
+            "step, pipeline[-1]."
         )
     check_is_fitted(estimator)
     return estimator

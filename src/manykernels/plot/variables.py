@@ -30,20 +30,10 @@ RUG = 200
 class Variable:
     """A variable of a term, as an axis.
 
-    Attributes
-    ----------
-    name : str
-        Name of the column.
-    points : ndarray of shape (n_points,)
-        Values at which the function is drawn, ascending.
-    names : tuple of str or None
-        Names of the points where each stands for itself, as categories do.
-    rows : ndarray
-        Some values of the column, evenly spread over its rows; for numbers only.
-    counts : ndarray of shape (n_points,)
-        Rows at each point; for categories only.
-    left_out : int
-        Categories that are not drawn, for they are too many.
+    The function is drawn at ``points``, ascending; ``names`` are theirs where each stands for
+    itself, as categories do. For numbers ``rows`` are some values of the column, evenly spread over
+    its rows; for categories ``counts`` are the rows at each point, and ``left_out`` says how many
+    are not drawn, for there are too many.
     """
 
     name: str

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..plot.style import need_matplotlib
+from ..store import write_whole
 from .page import make_page
 from .subject import subject_of
 
@@ -73,17 +74,7 @@ def write(
     """
     need_matplotlib()
     page = make_page(subject_of(model, X, y, summary, levels), title)
-    return _replace(Path(path), page.encode("utf-8", "replace"))
-
-
-def _replace(path: Path, content: bytes) -> Path:
-    """Write a file next to the one wanted and move it there, so that none is left half written."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    place = path.resolve()  # not a link to it
-    draft = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
-        draft.write_bytes(content)
-        draft.replace(place)
-    finally:
-        draft.unlink(missing_ok=True)
-    return path
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, page.encode("utf-8", "replace"))
+    return file

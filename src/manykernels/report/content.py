@@ -24,8 +24,7 @@ LISTED_TERMS = 200
 """Most terms in the table. Set by judgement, not measured."""
 
 CHARACTERS = 300
-"""Most characters of a parameter that is written out in the settings. Set by judgement, not
-measured."""
+"""Most characters of a parameter that is written out in the settings. Set by judgement."""
 
 
 def mattering(subject: Subject) -> tuple[int, float]:

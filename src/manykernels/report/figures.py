@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..limits import CLOUD_POINTS
 from .markup import Markup, element
 
 if TYPE_CHECKING:
@@ -25,10 +26,6 @@ Size = tuple[float, float] | None
 DOTS = 150
 """Dots per inch of what is drawn as an image. Set by judgement, not measured."""
 
-MARKS = 600
-"""Most points of a cloud that are an element each; more are one image. Set by judgement, not
-measured."""
-
 _BLACK = re.compile(r"(?<![\w#-])(#000000|#000|black)(?![\w-])")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -36,15 +33,7 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure for the page, or the reason why there is none.
-
-    Attributes
-    ----------
-    svg : Markup, optional
-        The picture.
-    reason : str
-        Why there is none.
-    """
+    """A figure for the page, or the reason why there is none."""
 
     svg: Markup | None
     reason: str = ""
@@ -59,18 +48,10 @@ class Drawing:
 def draw(display: Callable[[Axes | None], Any], key: str, label: str, size: Size) -> Drawing:
     """Make a display and turn its figure into SVG.
 
-    Parameters
-    ----------
-    display : callable
-        Takes axes to draw on and returns an object with the attribute ``figure_``; a ValueError
-        says why it cannot.
-    key : str
-        Start of all identifiers in the picture; no two pictures of a page share one.
-    label : str
-        What is to be seen, for those who do not see it.
-    size : tuple of float or None
-        Width and height of the axes' figure in inches; None for a display that needs several
-        axes and makes them itself.
+    ``display`` takes axes to draw on and returns an object with the attribute ``figure_``; a
+    ValueError says why it cannot. All identifiers in the picture start with ``key``, which no two
+    pictures of a page share. The label says what is to be seen, for those who do not see it. The
+    size is that of the axes' figure; None for a display that makes its axes itself.
     """
     import matplotlib.style
     from matplotlib.figure import Figure
@@ -122,8 +103,8 @@ def _flatten(figure: Figure) -> None:
     from matplotlib.collections import PathCollection, QuadMesh
 
     for artist in (artist for ax in figure.axes for artist in ax.collections):
-        many = isinstance(artist, PathCollection) and len(np.asarray(artist.get_offsets())) > MARKS
-        if isinstance(artist, QuadMesh) or many:
+        many = len(np.asarray(artist.get_offsets())) > CLOUD_POINTS
+        if isinstance(artist, QuadMesh) or (isinstance(artist, PathCollection) and many):
             artist.set_rasterized(True)
 
 

@@ -12,22 +12,10 @@ class Markup(str):
 
 
 def element(tag: str, *content: str | Markup, **attributes: str | int | bool | None) -> Markup:
-    """Return an element; whatever is not :class:`Markup` is escaped.
+    """Return an element; whatever of its content is not :class:`Markup` is escaped.
 
-    Parameters
-    ----------
-    tag : str
-        Its name.
-    *content : str or Markup
-        What it holds.
-    **attributes : str, int, bool or None
-        Names may end in an underscore (``class_``), and underscores inside are hyphens
-        (``aria_label``). True gives an attribute without a value; False and None give none.
-
-    Returns
-    -------
-    Markup
-        The element.
+    Names of attributes may end in an underscore (``class_``), and underscores inside are hyphens
+    (``aria_label``). True gives an attribute without a value; False and None give none.
 
     Examples
     --------

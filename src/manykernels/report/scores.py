@@ -9,31 +9,20 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from ..baselines.simple import FOLDS, cross_validated, indicators
+from ..limits import MOST_VALIDATED
 from ..words import SPACE, count, score
 from .subject import Subject
 
 OURS = "this model"
 """Name of the score of the model that a report is about."""
 
-MOST_VALIDATED = 20_000
-"""Most rows that a linear model is cross-validated on; of more these are drawn at random. Logistic
-regression takes some two seconds with 30 columns."""
-
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores on one set of rows.
+    """Scores by the name of the model, ours first, on one set of rows.
 
-    Attributes
-    ----------
-    metric : str
-        ``"R²"`` or ``"accuracy"``.
-    values : dict
-        Scores by the name of the model, ours first.
-    where : str
-        The rows, for instance ``"206 held-out rows"``.
-    note : str
-        What a reader must know to compare them.
+    The metric is ``"R²"`` or ``"accuracy"``; ``where`` names the rows, for instance ``"206 held-out
+    rows"``; the note says what a reader must know to compare the scores.
     """
 
     metric: str

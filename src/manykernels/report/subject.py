@@ -16,6 +16,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ..arrays import Array
 from ..baselines.simple import SimpleModels
 from ..function import Terms
+from ..limits import SHOWN_ROWS
+from ..plot.shares import column_names
+from ..registry import ESTIMATORS
 from ..words import count, number, plural
 
 if TYPE_CHECKING:
@@ -26,10 +29,6 @@ PLOTTED = 30
 
 VARIABLES = 3
 """Most variables of a term with a plot: two axes and a panel for each value of a third."""
-
-SHOWN_ROWS = 2_000
-"""Most rows that effects are computed on; of more these are drawn at random. Set by judgement, not
-measured."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ def subject_of(
         summary = model.summary if summary is None else summary
     if not hasattr(estimator, "explain") or not hasattr(estimator, "contributions"):
         raise TypeError(
-            "model must be an estimator with terms, such as MKLRegressor or MKLClassifierCV; got "
+            f"model must be an estimator with terms, such as {' or '.join(ESTIMATORS[::3])}; got "
             f"{type(model).__name__}. Of a pipeline, give the last step and X as it sees it."
         )
     check_is_fitted(estimator)
@@ -166,8 +165,7 @@ def subject_of(
             "X and y must have the same number of rows, at least one; got "
             f"{rows.shape[0]} and {len(targets)}. Give the rows to show the model on."
         )
-    names = [str(n) for n in getattr(estimator, "feature_names_in_", ())]
-    names = names or [f"x{j}" for j in range(rows.shape[1])]
+    names = column_names(estimator)
     known = {name: value for name, value in (levels or {}).items() if name in names}
     summary = {} if summary is None else summary
     target = summary.get("target") or getattr(y, "name", None)

@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import zipfile
 import zlib
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ import numpy as np
 
 from ..arrays import Array
 from .values import Decoder, Encoder, UnstorableError
+from .whole import write_whole
 
 FORMAT = 2
 """Version of the files that are written; files of later versions are refused."""
@@ -29,21 +29,9 @@ class ModelFileError(ValueError):
 
 
 def save(model: Any, path: str | os.PathLike[str], version: str) -> Path:
-    """Write a model to a file, at once: an interruption leaves the old file or none.
+    """Write a fitted model to a file, at once: an interruption leaves the old file or none.
 
-    Parameters
-    ----------
-    model : estimator or TableModel
-        A fitted model.
-    path : str or path
-        The file; by custom its name ends in ``.mk``.
-    version : str
-        The library's version, for the reader.
-
-    Returns
-    -------
-    Path
-        The file.
+    By custom the file's name ends in ``.mk``. The version is the library's, for the reader.
     """
     encoder = Encoder()
     try:
@@ -62,21 +50,11 @@ def save(model: Any, path: str | os.PathLike[str], version: str) -> Path:
         "model": tree,
     }
     text = json.dumps(manifest, allow_nan=False).encode()
-    target = Path(path).resolve()  # not a link to it
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with (
-            os.fdopen(handle, "wb") as file,
-            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
-        ):
-            archive.writestr(MANIFEST, text)
-            archive.writestr(SEAL, _hash(text))
-            for name, content in contents.items():
-                archive.writestr(name, content)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {MANIFEST: text, SEAL: _hash(text).encode(), **contents}.items():
+            archive.writestr(name, content)
+    write_whole(Path(path), packed.getvalue())
     return Path(path)
 
 
@@ -147,9 +125,3 @@ def _bytes(array: Array) -> bytes:
     stream = io.BytesIO()
     np.save(stream, array, allow_pickle=False)
     return stream.getvalue()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -2,52 +2,28 @@
 
 A tree has JSON's values, and objects with a single key that begins with ``$`` for what JSON lacks:
 arrays, tuples, lists of kernels, numbers that are not finite, functions and objects of the
-library's own classes. Only the classes and functions named here are ever made from a file, and none
-of their code is run for that.
+library's own classes. Only the classes and functions that the registry names are ever made from a
+file, and none of their code is run for that.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..arrays import Array
+from ..kernels import KERNEL_FUNCTIONS
+from ..registry import STORED_HOMES, stored_class
 from .upgrade import upgraded
 
-CLASSES = {
-    "manykernels.estimators": "MKLRegressor MKLClassifier MKLRegressorCV MKLClassifierCV",
-    "manykernels.fitting": "Candidate Choice",
-    "manykernels.kernels": "LinearKernels MapKernels FunctionKernels PairwiseKernel Precomputed",
-    "manykernels.feature_maps": "Spline Polynomial Nystroem Categorical",
-    "manykernels.function": "Predictor Function",
-    "manykernels.families": "ProductFamily Tuples Monomials Interactions",
-    "manykernels.bases": "FeatureBlocks GramStack",
-    "manykernels.losses": "Squared Huber EpsilonInsensitive Hinge SquaredHinge Logistic",
-    "manykernels.potentials": "PowerNorm Entropy",
-    "manykernels.solvers": "WorkingSet FullPass MirrorDescent Greedy ClosedForm "
-    "GradientSampler UniformSampler DecreasingStep HarmonicStep TheoremStep",
-    "manykernels.baselines.simple": "SimpleModels",
-    "manykernels.tables": "TableModel TableEncoder Number Moment Category",
-    "sklearn.preprocessing": "StandardScaler",
-}
-FUNCTIONS = {
-    "rbf": ("manykernels.kernels", "rbf"),
-    "linear": ("sklearn.metrics.pairwise", "linear_kernel"),
-}
 TRAINING = {"dual_coef_", "folds"}
 """Attributes about training rows that predictions do not need: not stored."""
 
 FITTING = {"cv", "random_state"}
 """Parameters that only another fit needs: stored as None where they are objects."""
-
-RENAMED = {"Encoder": "TableEncoder"}
-"""Names of classes in files of version 0.1.0, and what they are called now."""
-
-HOME = {name: module for module, names in CLASSES.items() for name in names.split()}
 
 
 class UnstorableError(TypeError):
@@ -83,8 +59,8 @@ class Encoder:
             if not all(isinstance(key, str) and key[:1] != "$" for key in value):
                 raise UnstorableError(f"{place} has keys that are no names")
             return {key: self.encode(part, f"{place}[{key!r}]") for key, part in value.items()}
-        for label, (module, name) in FUNCTIONS.items():
-            if value is getattr(import_module(module), name):
+        for label, function in KERNEL_FUNCTIONS.items():
+            if value is function:
                 return {"$function": label}
         return self._object(value, place)
 
@@ -113,7 +89,7 @@ class Encoder:
 
     def _object(self, value: Any, place: str) -> Any:
         kind = type(value)
-        if HOME.get(kind.__name__) is None or class_of(kind.__name__) is not kind:
+        if kind.__name__ not in STORED_HOMES or stored_class(kind.__name__) is not kind:
             raise UnstorableError(f"{place} is {_short(value)}, of class {kind.__name__}")
         state = {
             name: part
@@ -181,15 +157,14 @@ class Decoder:
         return {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}[content]
 
     def _function(self, content: str) -> Any:
-        module, name = FUNCTIONS[content]
-        return getattr(import_module(module), name)
+        return KERNEL_FUNCTIONS[content]
 
     def _object(self, content: Any) -> Any:
         name, state = content
-        kind = class_of(name)
+        kind = stored_class(name)
         made: Any = object.__new__(kind)
         parts = {key: self.decode(part) for key, part in state.items()}
-        vars(made).update(upgraded(parts, class_of))
+        vars(made).update(upgraded(parts, stored_class))
         return made
 
 
@@ -203,10 +178,3 @@ _TAGS = {
     "$function": "function",
     "$object": "object",
 }
-
-
-def class_of(name: str) -> type:
-    """Return one of the classes that files may hold; KeyError for any other name."""
-    name = RENAMED.get(name, name)
-    found: type = getattr(import_module(HOME[name]), name)
-    return found

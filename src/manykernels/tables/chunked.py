@@ -6,6 +6,7 @@ import os
 import re
 import warnings
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,6 +17,7 @@ import pandas as pd
 from ..arrays import Array
 from ..estimators.base import fit_rows
 from ..estimators.validation import remember_columns
+from ..limits import BASE_BYTES, GROUP_COPIES, SAMPLE_ROWS
 from ..passes import Block
 from ..rows import PartedRows
 from ..rows.dask import at_a_time, parts_of_blocks
@@ -26,20 +28,9 @@ from .model import TableModel
 from .reading import refuse_absent, refuse_repeated
 from .written import target_values
 
-SAMPLE_ROWS = 100_000
-"""Rows, about, that are looked at to find the kinds of columns and that models are scored on. Set
-by judgement, not measured."""
-
 LEAST_GROUPS = 20
 """Fewest row groups that these rows are taken from, where there are as many: files are often
 sorted. Set by judgement, not measured."""
-
-COPIES = 8
-"""Memory that a row group takes while it is read, encoded and multiplied, in multiples of its
-bytes."""
-
-BASE_BYTES = 500 * 2**20
-"""Bytes that Python and its libraries take before any row is read."""
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 """Bytes in a unit of memory, by its letter."""
@@ -55,20 +46,9 @@ def memory_size(text: str) -> int:
 
 @dataclass(frozen=True)
 class RowGroups:
-    """The row groups of a Parquet file.
+    """The row groups of a Parquet file, the numbers of their rows and the names of its columns.
 
-    Attributes
-    ----------
-    path : Path
-        The file.
-    rows : list of int
-        Rows of each group.
-    columns : list of str
-        Names of the columns.
-    test : float
-        Share of rows that are held out.
-    seed : int
-        Of the choice of these.
+    ``test`` is the share of rows that are held out, and ``seed`` that of the choice of these.
     """
 
     path: Path
@@ -121,7 +101,7 @@ def open_groups(path: Path, settings: Settings, memory: int) -> tuple[RowGroups,
             f"--memory must be more than {BASE_BYTES // 2**20} MB, which Python and its libraries "
             f"take; got {memory / 2**20:,.0f} MB. Use --memory 2GB."
         )
-    row = COPIES * 8 * len(columns)
+    row = GROUP_COPIES * 8 * len(columns)
     needed = row * max(rows)
     if needed > free:
         raise TableError(
@@ -137,8 +117,7 @@ def open_groups(path: Path, settings: Settings, memory: int) -> tuple[RowGroups,
 def _shape(path: Path) -> tuple[list[int], list[str]]:
     """Return the numbers of rows of the row groups of a file, and the names of its columns."""
     try:
-        import dask  # noqa: F401
-        import pyarrow.parquet as parquet
+        _, parquet = import_module("dask"), import_module("pyarrow.parquet")
     except ModuleNotFoundError as error:
         raise TableError(
             f"--chunked needs {error.name}. Install it with: pip install 'manykernels[dask]'"
@@ -167,25 +146,9 @@ def fit_chunked(
     """Fit a model to all rows of a Parquet file, a row group at a time.
 
     Kinds of columns are found from some 100,000 rows, and the score is on those of them that are
-    held out; a share of all rows is. Every other row is trained on.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    settings : Settings
-        What to fit; ``max_rows`` is not looked at.
-    memory : int
-        Bytes that the process may take.
-    verbose : int
-        Whether to show progress.
-    say : callable, optional
-        Called with the sample and the split before the work begins.
-
-    Returns
-    -------
-    model, split : TableModel, Split
-        The model, and the sample it is scored on.
+    held out; a share of all rows is. Every other row is trained on, whatever ``max_rows`` of the
+    settings is. ``memory`` is what the process may take, in bytes. ``say`` is called with the
+    number of rows, the sample and its split before the work begins; the split is also returned.
     """
     groups, at_once = open_groups(path, settings, memory)
     sample, held = groups.sample()

@@ -24,17 +24,9 @@ class TableError(ValueError):
 class Number:
     """A column of numbers.
 
-    Attributes
-    ----------
-    name : str
-        Name of the column.
-    middle : float
-        Its median, which stands for missing values.
-    gaps : bool
-        Whether values were missing in training: then a second column says which.
-    style : str
-        How the values are written: "" for plain numbers, "comma" for decimal commas; for dates
-        the format.
+    ``middle`` is its median, which stands for missing values. ``gaps`` tells whether values were
+    missing in training: then a second column says which. ``style`` says how values are written: ""
+    for plain numbers, "comma" for decimal commas; for dates it is the format.
     """
 
     name: str
@@ -93,12 +85,7 @@ class Moment(Number):
 class Category:
     """A column of categories, as numbers of its levels.
 
-    Attributes
-    ----------
-    name : str
-        Name of the column.
-    levels : list of str
-        The levels; among them may be one for rare values and one for missing ones.
+    Among the levels may be one for rare values and one for missing ones.
     """
 
     name: str
@@ -129,13 +116,7 @@ Column = Number | Moment | Category
 
 @dataclass(frozen=True)
 class TableEncoder:
-    """Turns tables into tables of numbers, always the same way.
-
-    Attributes
-    ----------
-    columns : list of Number, Moment or Category
-        The columns in use.
-    """
+    """Turns tables into tables of numbers, always the same way, by the columns in use."""
 
     columns: list[Column]
 

@@ -42,16 +42,10 @@ class Findings:
 def learn_columns(
     frame: pd.DataFrame, categories: Collection[str], keep: Collection[str]
 ) -> tuple[TableEncoder, list[str]]:
-    """Return an encoder for a table, and notes about it.
+    """Return an encoder for training rows without the target, and notes about them.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Training rows without the target.
-    categories : collection of str
-        Columns to take as categories whatever they look like.
-    keep : collection of str
-        Columns that are not identifiers, though they look like it.
+    ``categories`` names columns to take as categories whatever they look like, ``keep`` those that
+    are no identifiers though they look like it.
     """
     findings, columns = Findings(), []
     for name in frame.columns:

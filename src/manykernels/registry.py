@@ -1,0 +1,90 @@
+"""Every name that a parameter, a command or a model file may hold, and what it stands for.
+
+A name stands beside what it names where that is below this module, and is gathered here; what is
+above is named by its module and not imported before it is asked for. To add a loss, a feature map,
+a kernel function or a solver, add it to the table that is imported here; to store objects of a new
+class in model files, add it to ``STORED``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from .families import IndexSet, Interactions, Monomials, Tuples
+from .feature_maps import MAPS
+from .kernels import KERNEL_FUNCTIONS
+from .losses import BY_NAME
+from .solvers import NAMES
+
+AUTO = "auto"
+"""Name that leaves a choice to the library."""
+
+CLASS_LOSSES = (*(name for name, loss in BY_NAME.items() if loss().classification), "squared")
+"""Names of the losses for classes."""
+
+REAL_LOSSES = tuple(name for name, loss in BY_NAME.items() if not loss().classification)
+"""Names of the losses for real targets."""
+
+SOLVER_NAMES = NAMES
+"""Names of solvers."""
+
+INDEX_SETS: dict[str, type[IndexSet]] = {
+    "tuples": Tuples,
+    "monomials": Monomials,
+    "interactions": Interactions,
+}
+"""Index sets of products by name."""
+
+COLUMN_KERNELS = (AUTO, *MAPS, "linear")
+"""Names of kernels that any column of a table can have."""
+
+KERNELS = (*dict.fromkeys((*COLUMN_KERNELS, *KERNEL_FUNCTIONS)), "precomputed")
+"""Names in the ``kernels`` argument."""
+
+TASKS = ("regression", "classification")
+"""Kinds of targets of tables."""
+
+GAP_RULES = ("impute", "refuse")
+"""What can be done about missing values of tables."""
+
+EXPERIMENTS = ("convergence", "synthetic", "real")
+"""The paper's experiments: modules of :mod:`manykernels.experiments`."""
+
+ESTIMATORS = ("MKLRegressor", "MKLClassifier", "MKLRegressorCV", "MKLClassifierCV")
+"""Estimators of :mod:`manykernels`."""
+
+CHOOSERS = tuple(name for name in ESTIMATORS if name.endswith("CV"))
+"""Those of them that compare models by cross-validation."""
+
+STORED = {
+    "manykernels.estimators": " ".join(ESTIMATORS),
+    "manykernels.fitting": "Candidate Choice",
+    "manykernels.kernels": "LinearKernels MapKernels FunctionKernels PairwiseKernel Precomputed",
+    "manykernels.feature_maps": " ".join(kind.__name__ for kind in MAPS.values()),
+    "manykernels.function": "Predictor Function",
+    "manykernels.families": " ".join(
+        ["ProductFamily", *(kind.__name__ for kind in INDEX_SETS.values())]
+    ),
+    "manykernels.bases": "FeatureBlocks GramStack",
+    "manykernels.losses": " ".join(kind.__name__ for kind in BY_NAME.values()),
+    "manykernels.potentials": "PowerNorm Entropy",
+    "manykernels.solvers": "WorkingSet FullPass MirrorDescent Greedy ClosedForm "
+    "GradientSampler UniformSampler DecreasingStep HarmonicStep TheoremStep",
+    "manykernels.baselines.simple": "SimpleModels",
+    "manykernels.tables": "TableModel TableEncoder Number Moment Category",
+    "sklearn.preprocessing": "StandardScaler",
+}
+"""Classes whose objects model files may hold, by the modules that have them."""
+
+RENAMED = {"Encoder": "TableEncoder"}
+"""Names of classes in files of version 0.1.0, and what they are called now."""
+
+STORED_HOMES = {name: module for module, names in STORED.items() for name in names.split()}
+"""The module of each class whose objects model files may hold."""
+
+
+def stored_class(name: str) -> type:
+    """Return one of the classes that files may hold; KeyError for any other name."""
+    name = RENAMED.get(name, name)
+    found: type = getattr(import_module(STORED_HOMES[name]), name)
+    return found
