@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 
-from ..arrays import Array, Index, approximately
+from ..arrays import Array, Index
+from ..backend import approximately
 from ..certificate import Certificate
 from ..dual import DualSolution
 from ..estimators.base import FamilyMachine

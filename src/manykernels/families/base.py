@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from operator import attrgetter
 from typing import Self
 
 import numpy as np
 
-from ..arrays import Array, Index, Product, approximately
-from ..bases import BaseKernels, FeatureBlocks
+from ..arrays import Array, Index, Product
+from ..backend import approximately
+from ..bases import BaseKernels
 from .pricing import ListPricer, Pricer
 
 
@@ -86,6 +88,10 @@ class KernelFamily(ABC):
     priceable: bool = True
     drawable: bool = True
     summable: bool = True
+
+    explicit = property(attrgetter("bases.explicit"), doc="Whether kernels have features.")
+    rows = property(attrgetter("bases.rows"), doc="Number of training rows.")
+    blocks = property(attrgetter("bases"), doc="The base kernels, if they have features.")
 
     def __init__(self, bases: BaseKernels, names: Sequence[str] | None = None) -> None:
         self.bases = bases
@@ -171,22 +177,6 @@ class KernelFamily(ABC):
         With these the kernel is :meth:`closed` times :math:`N^{-1/\nu}`, N the size of the set.
         """
         return np.full(self.distinct, approximately(self.size) ** (-1 / nu))
-
-    @property
-    def explicit(self) -> bool:
-        """Whether the kernels have explicit features."""
-        return self.bases.explicit
-
-    @property
-    def rows(self) -> int:
-        """Number of training rows."""
-        return self.bases.rows
-
-    @property
-    def blocks(self) -> FeatureBlocks:
-        """The base kernels, which must have explicit features."""
-        assert isinstance(self.bases, FeatureBlocks)
-        return self.bases
 
     def features(self, indices: Sequence[Index]) -> tuple[Array, Array]:
         r"""Return columns :math:`\phi_i/\rho_i`, and the position of the index each belongs to."""

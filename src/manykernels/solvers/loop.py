@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from ..arrays import approximately
+from ..backend import approximately
 from ..certificate import Certificate, affordable, exact, from_draws
 from ..dual import DualSolution, solve
 from ..families import KernelFamily
