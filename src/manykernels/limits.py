@@ -89,9 +89,13 @@ LEFT_ENTRIES = 2**21
 """Most numbers on the left of one matrix product of a pricing, on the host. Set by judgement, not
 measured."""
 
-DEVICE_PIECE_PRODUCTS, DEVICE_LEFT_ENTRIES = 2**24, 2**28
-"""The same two limits on a device, which needs large pieces of work. The first was raised from
-2**22 when pricing was measured on an H200 (docs/benchmarks/gpu.md)."""
+DEVICE_PIECE_PRODUCTS = 2**24
+"""Most products in one matrix product of a pricing, on a device, which needs large pieces of work.
+Raised from 2**22 when pricing was measured on an H200 (docs/benchmarks/gpu.md)."""
+
+DEVICE_LEFT_ENTRIES = 2**28
+"""Most numbers on the left of one matrix product of a pricing, on a device. Set by judgement, not
+measured."""
 
 KEPT_SCORES = 2**22
 """Most scores of one degree that are kept until the best are known; of more, the best rows are made

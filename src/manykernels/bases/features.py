@@ -48,6 +48,7 @@ class FeatureBlocks:
     """
 
     explicit = True
+    count = property(attrgetter("sizes.size"), doc="Number of base kernels r.")
     matrix = property(attrgetter("features"), doc="What is held: the features.")
 
     def __init__(
@@ -71,11 +72,6 @@ class FeatureBlocks:
     def rows(self) -> int:
         """Number of rows n."""
         return int(self.features.shape[0])
-
-    @cached_property
-    def count(self) -> int:
-        """Number of base kernels r."""
-        return len(self.sizes)
 
     @property
     def pairs_are_cheap(self) -> bool:

@@ -153,29 +153,25 @@ class ProductFamily(KernelFamily):
         draws: list[Index] = [draw(self.bases.count, int(d), rng) for d in degrees]
         return draws, self.multiplicities(draws) / approximately(self.size)
 
-    def degrees(self, indices: Sequence[Any]) -> Array:
-        """Return the number of factors of each kernel."""
-        return np.fromiter(map(len, indices), dtype=int, count=len(indices))
-
-    def multiplicities(self, indices: Sequence[Index]) -> Array:
+    def multiplicities(self, indices: Sequence[Any]) -> Array:
         """Return how many members of the index set each kernel stands for."""
-        out, degrees = np.ones(len(indices)), self.degrees(indices)
+        out, degrees = np.ones(len(indices)), np.array(list(map(len, indices)))
         for degree in np.unique(degrees).tolist() if self.index_set.merged else ():
             which = np.flatnonzero(degrees == degree)
             table = np.array([indices[i] for i in which.tolist()], dtype=np.int64)
             out[which] = self.index_set.multiplicity(table.reshape(len(which), degree))
         return out
 
-    def weights(self, indices: Sequence[Index]) -> Array:
+    def weights(self, indices: Sequence[Any]) -> Array:
         r"""Return :math:`\rho_i^{-2}`."""
         merged: Array | float = 1.0
         if self.index_set.merged:
             merged = self.index_set.weight(self.multiplicities(indices))
-        return merged / self.rho[self.degrees(indices)] ** 2
+        return merged / self.rho[list(map(len, indices))] ** 2
 
-    def unmerged_weights(self, indices: Sequence[Index]) -> Array:
+    def unmerged_weights(self, indices: Sequence[Any]) -> Array:
         r"""Return :math:`\rho_d^{-2}` of the kernels' degrees."""
-        return self.rho[self.degrees(indices)] ** -2.0
+        return self.rho[list(map(len, indices))] ** -2.0
 
     def on(self, bases: BaseKernels) -> Self:
         """Return the same family on other rows."""

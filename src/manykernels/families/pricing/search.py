@@ -134,7 +134,6 @@ class ProductPricer:
         self.layout = Layout(bases, family.index_set.strict, self.precision)
         self.tables = Tables(self.layout)
         self.spreads = None if row_weights is None else Spreads(self.tables, row_weights, centred)
-        self._orders: dict[tuple[int, int], tuple[Any, Any]] = {}
 
     @staticmethod
     def side_entries(family: ProductFamily) -> float:
@@ -176,7 +175,8 @@ class ProductPricer:
 
     def _best_rows(self, degree: int, unit: Any, count: int) -> BestRows:
         """Return the pairs of a beginning and a kernel below which the best scores are."""
-        pieces = list(self.layout.pieces(degree))
+        left, _, right = self.layout.sides(degree)
+        pieces = list(self.layout.pieces(degree, left, right))
         if not pieces:
             nothing = np.empty(0, dtype=int)
             return BestRows(np.empty(0), nothing, nothing, nothing, nothing, [], [])
@@ -192,7 +192,7 @@ class ProductPricer:
             if self.spreads is not None:
                 scores *= self.spreads.inverse_of_piece(number, piece)
             if degree > 1:
-                scores = self._in_order(number, piece, scores)
+                scores = self.layout.in_order(number, piece, scores)
             maxima.append(xp.max(scores, axis=1))
             if keep:
                 kept.append(scores)
@@ -206,21 +206,6 @@ class ProductPricer:
         kernels = np.array([one.start for one in between])[which] + within % wide[which]
         values = self._scaled(whole, best, degree)
         return BestRows(values, which, within, begins, kernels, pieces, kept)
-
-    def _in_order(self, number: int, piece: Piece, scores: Any) -> Any:
-        """Return the scores of a piece with zeros for products out of order."""
-        key = (piece.degree, number)
-        if key not in self._orders:
-            self._orders[key] = self.layout.order(piece)
-        # Only the first endings can be out of order, and only the last beginnings.
-        endings, begins = self._orders[key]
-        xp = namespace(scores)
-        cube = xp.reshape(scores, (-1, endings.shape[0], scores.shape[1]))
-        if endings.shape[1]:
-            cube[:, :, : endings.shape[1]] *= endings
-        if begins.shape[0]:
-            cube[cube.shape[0] - begins.shape[0] :, :, :] *= begins
-        return xp.reshape(cube, scores.shape)
 
     def _inside(
         self, degree: int, rows: BestRows, unit: Any, count: int, least: float

@@ -141,6 +141,7 @@ class Layout:
     strict: bool
     precision: Precision
     _made: dict[tuple[int, bool], Side] = field(default_factory=dict)
+    _orders: dict[tuple[int, int], tuple[Any, Any]] = field(default_factory=dict)
 
     def sides(self, degree: int) -> tuple[Side, Side, Side]:
         """Return the beginnings of products of one degree, single kernels, and the endings."""
@@ -166,8 +167,8 @@ class Layout:
         left, singles, right = (self._made[one] for one in wanted)
         return left, singles, right
 
-    def pieces(self, degree: int) -> Iterator[Piece]:
-        """Yield pieces of work that hold all products of one degree."""
+    def pieces(self, degree: int, left: Side, right: Side) -> Iterator[Piece]:
+        """Yield pieces of work that hold all products of one degree, given their two sides."""
         count = self.bases.count
         if degree < 2:
             if count or not degree:
@@ -178,7 +179,6 @@ class Layout:
                 some = slice(start, min(start + limits.PAIR_KERNELS, count))
                 yield Piece(degree, some, None, slice(start, count))
             return
-        left, _, right = self.sides(degree)
         start, last = 0, len(right.table)
         while start < count:
             first = int(right.bounds[min(start + self.strict, count)])
@@ -202,23 +202,32 @@ class Layout:
         most = min(most, count - start)
         return max(1, min(most, table // max(1, begins * endings), side // (begins * height)))
 
-    def order(self, piece: Piece) -> tuple[Any, Any]:
-        """Return ones and zeros: what is in order with which middle kernel.
+    def in_order(self, number: int, piece: Piece, scores: Any) -> Any:
+        """Return scores of the ``number``-th piece, zero for products that are out of order.
 
-        For the first endings, of shape (kernels, endings), and for the last beginnings, of shape
-        (beginnings, kernels, 1); all others are in order.
+        With a middle kernel only the first endings and the last beginnings can be.
         """
-        left, _, right = self.sides(piece.degree)
-        low, high = left.table[piece.left, -1], right.table[piece.right, 0]
-        between, first = low, len(low)
-        if piece.kernels is not None:
-            between = np.arange(piece.kernels.start, piece.kernels.stop)
-            first = int(np.searchsorted(low, between[0] - self.strict, side="right"))
-        edge = int(np.searchsorted(high, between[-1] + self.strict))
-        endings = high[None, :edge] >= between[:, None] + self.strict
-        begins = low[first:, None, None] + self.strict <= between[:, None]
-        place, kind = self.precision.place, self.precision.products
-        return beside(endings, place, kind), beside(begins, place, kind)
+        if (piece.degree, number) not in self._orders:
+            left, _, right = self.sides(piece.degree)
+            low, high = left.table[piece.left, -1], right.table[piece.right, 0]
+            between, first = low, len(low)
+            if piece.kernels is not None:
+                between = np.arange(piece.kernels.start, piece.kernels.stop)
+                first = int(np.searchsorted(low, between[0] - self.strict, side="right"))
+            edge = int(np.searchsorted(high, between[-1] + self.strict))
+            after = high[None, :edge] >= between[:, None] + self.strict
+            before = low[first:, None, None] + self.strict <= between[:, None]
+            place, kind = self.precision.place, self.precision.products
+            masks = beside(after, place, kind), beside(before, place, kind)
+            self._orders[piece.degree, number] = masks
+        endings, begins = self._orders[piece.degree, number]
+        xp = namespace(scores)
+        cube = xp.reshape(scores, (-1, endings.shape[0], scores.shape[1]))
+        if endings.shape[1]:
+            cube[:, :, : endings.shape[1]] *= endings
+        if begins.shape[0]:
+            cube[cube.shape[0] - begins.shape[0] :, :, :] *= begins
+        return xp.reshape(cube, scores.shape)
 
 
 @dataclass(frozen=True)
