@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Product
-from ..backend import beside, double, filled, namespace, on_host, times, to_host
+from ..backend import beside, double, filled, namespace, on_host, take, times, to_host
 from ..limits import DEVICE_BLOCK_BYTES, HOST_BLOCK_BYTES
 from .columns import Products, Scales, split_rows
 
@@ -41,6 +41,11 @@ class GramStack:
         self.grams = np.ascontiguousarray(grams, dtype=float) if on_host(grams) else grams
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows on either side."""
+        return self.grams.shape[1], self.grams.shape[2]
+
+    @property
     def rows(self) -> int:
         """Number of rows n."""
         return int(self.grams.shape[1])
@@ -49,11 +54,6 @@ class GramStack:
     def count(self) -> int:
         """Number of base kernels r."""
         return int(self.grams.shape[0])
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows on either side."""
-        return self.grams.shape[1], self.grams.shape[2]
 
     def without_rows(self) -> GramStack:
         """Return the same number of kernels on no rows."""
@@ -139,7 +139,7 @@ class GramStack:
             table = np.zeros((len(first), len(second)))
             table[left, right] = list(group.values())
             xp = namespace(total)
-            left_grams, right_grams = self._some(first), self._some(second)
+            left_grams, right_grams = (take(self.grams, some, axis=0) for some in (first, second))
             factors = beside(table, self.grams)
             for rows in self._rows_at_a_time(len(first)):
                 inner = xp.tensordot(factors, double(right_grams[:, rows, :]), axes=1)
@@ -149,14 +149,6 @@ class GramStack:
                     part *= self.grams[j, rows, :]
                 total[rows, :] += part
         return total
-
-    def _some(self, numbers: Array) -> Array:
-        """Return some of the matrices, without a copy if they are neighbours."""
-        if numbers[-1] - numbers[0] == len(numbers) - 1:
-            return self.grams[int(numbers[0]) : int(numbers[-1]) + 1, :, :]
-        if on_host(self.grams):
-            return self.grams[numbers]
-        return namespace(self.grams).take(self.grams, beside(numbers, self.grams), axis=0)
 
     def start(self, alpha: Array) -> Array:
         """Return the state of the empty prefix."""

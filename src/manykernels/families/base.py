@@ -194,9 +194,7 @@ class KernelFamily(ABC):
         """Return the number of features of each kernel."""
         return self.blocks.widths(self.products(indices))
 
-    def gram(
-        self, indices: Sequence[Index], theta: Array, other: KernelFamily | None = None
-    ) -> Array:
+    def gram(self, indices: Sequence[Index], theta: Array, other: Self | None = None) -> Array:
         r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i` between own rows and those of ``other``.
 
         By default between own rows; Gram matrices bring their other rows with them. O(n m) for
@@ -226,10 +224,9 @@ class GradientField:
         self.alpha = alpha
         self.start = self.bases.start(alpha)
 
-    @property
-    def enumerated(self) -> bool:
-        """Whether the gradient of every kernel is computed anyway."""
-        return self.family.listable
+    enumerated = property(
+        attrgetter("family.listable"), doc="Whether every gradient is computed anyway."
+    )
 
     @property
     def mass(self) -> float:

@@ -88,15 +88,10 @@ class WeightedField(GradientField):
         super().__init__(family, alpha)
         self.inner = family.family.at(alpha)
 
-    @property
-    def enumerated(self) -> bool:
-        """Whether the gradient of every kernel is computed anyway."""
-        return self.inner.enumerated
-
-    @property
-    def mass(self) -> float:
-        """Mass of the proposal."""
-        return self.inner.mass
+    enumerated = property(
+        attrgetter("inner.enumerated"), doc="Whether every gradient is computed anyway."
+    )
+    mass = property(attrgetter("inner.mass"), doc="Mass of the proposal.")
 
     def draw(self, count: int, rng: np.random.Generator) -> Draw:
         """Draw from the unweighted family, with importance ratios for the weighted one."""

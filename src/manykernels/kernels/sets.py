@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import linear_kernel
 
 from ..arrays import Array
 from ..backend import HOST, beside, filled, on_host
-from ..bases import FeatureBlocks, GramStack
+from ..bases import BaseKernels, FeatureBlocks, GramStack
 from ..feature_maps import MAPS, FeatureMap, affordable_functions, choose_maps
 from .argument import parse_function, parse_maps
 from .functions import KernelFunction, Precomputed, check_gram, rbf, refuse_large
@@ -58,13 +58,12 @@ class KernelSet(ABC):
         """Columns of X that each base kernel is a function of; none for kernels of whole rows."""
         return list(self.columns)
 
-    def use(self, rows: Array, shape: tuple[int, int]) -> None:
+    def use(self, rows: Array, shape: tuple[int, int]) -> None:  # noqa: B027
         """Take note of which rows of X, of a given shape, are trained on; before ``fit``."""
-        return
 
     def fit(
         self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
-    ) -> FeatureBlocks | GramStack:
+    ) -> BaseKernels:
         """Remember the training rows if they are needed later; return the base kernels on them.
 
         ``X`` is standardised, ``raw`` is not; row weights add up to one, by default equal. The
@@ -73,12 +72,12 @@ class KernelSet(ABC):
         return self.on(X, raw, place)
 
     @abstractmethod
-    def on(self, X: Array, raw: Array, place: Any = HOST) -> FeatureBlocks | GramStack:
+    def on(self, X: Array, raw: Array, place: Any = HOST) -> BaseKernels:
         """Return the base kernels on new rows (between new and training rows)."""
 
     def pair(
         self, X: Array, raw: Array, other: Array, other_raw: Array
-    ) -> tuple[FeatureBlocks | GramStack, FeatureBlocks | GramStack]:
+    ) -> tuple[BaseKernels, BaseKernels]:
         """Return what the learnt kernel between two sets of rows is made of, for either set.
 
         Matrices hold the values between both sets, and stand for both.
@@ -260,8 +259,7 @@ class PairwiseKernel(KernelSet):
         """Remember which rows of a square matrix are used, and so which columns."""
         if shape[0] != shape[1]:
             raise ValueError(
-                'X must be a square kernel matrix for kernels="precomputed"; '
-                f"got shape {shape}. "
+                f'X must be a square kernel matrix for kernels="precomputed"; got shape {shape}. '
                 "For several kernels use kernels=[Precomputed(K1), ...] and row numbers as X."
             )
         self.columns = rows
