@@ -12,10 +12,10 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
 
 from ..arrays import Array
+from ..backend import generator
 from ..function import Function, without_shares
 from ..limits import SPLIT_ROWS
 from ..notices import InterruptedWarning, notify
-from ..randomness import generator
 from ..rows import Fits, Prepared, Rows
 from ..solvers import Result
 from ..spec import Search, Spec, StopRule

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import Array
+from ..backend import generator
 from ..function import Function
 from ..notices import InterruptedWarning, notify
-from ..randomness import generator
 from ..rows import Prepared, Rows
 from ..solvers import Result
 from ..spec import Spec

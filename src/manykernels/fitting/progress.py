@@ -11,7 +11,7 @@ from math import inf, isfinite, log
 from time import perf_counter
 from typing import Protocol
 
-from ..arrays import approximately
+from ..backend import approximately
 from ..solvers import State
 
 EVERY_SECONDS = 2.0

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from ..arrays import Array, Index
-from ..backend import to_host
+from ..backend import largest_size, to_host
 from ..bases import FeatureBlocks, GramStack
 from ..families import KernelFamily
 from ..function import Predictor, make_predictor, scaled
@@ -249,7 +249,7 @@ class HeldOut:
 
 def _refuse_overflow(bases: FeatureBlocks | GramStack, degree: int) -> None:
     power = 2 * degree if bases.explicit else degree
-    largest = bases.largest
+    largest = largest_size(bases.matrix)
     if largest > 1 and power * np.log10(largest) > LARGEST_EXPONENT:
         raise ValueError(
             f"X has values so large that products of degree {degree} overflow; the largest base "

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..arrays import Index, approximately
+from ..arrays import Index
+from ..backend import approximately
 from ..certificate import from_norm
 from ..dual import FeatureSystem, GramSystem, System, solve
 from ..families import KernelFamily

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..arrays import Array, Index, approximately
-from ..backend import columnwise, take
+from ..arrays import Array, Index
+from ..backend import approximately, columnwise, take
 from ..certificate import Certificate, from_norm
 from ..dual import DualSolution, GramSystem, System, TallColumns, solve
 from ..families import KernelFamily

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from ..backend import approximately
 from ..certificate import Certificate, affordable, exact, from_draws
 from ..dual import DualSolution, solve
 from ..families import KernelFamily
@@ -86,7 +87,7 @@ def run(
         for state in begin(problem, family, rng):
             seconds = time.perf_counter() - began
             gap = state.certificate.relative
-            active = float(state.active)
+            active = approximately(state.active)
             values = (state.k - 1, seconds, state.solution.objective, gap, active)
             record = dict(zip(HISTORY, values, strict=True))
             for key, value in record.items():

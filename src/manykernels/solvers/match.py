@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from ..arrays import approximately
-from ..backend import on_host
+from ..backend import approximately, on_host
 from ..families import KernelFamily, ProductFamily
-from ..families.pricing import SIDE_ENTRIES, ProductPricer
+from ..families.pricing import ProductPricer
+from ..limits import SIDE_ENTRIES
 from ..losses import Loss
 from ..objective import Problem
 from .base import Needs, Solver, refuse_kinks
