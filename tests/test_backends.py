@@ -8,10 +8,10 @@ import pytest
 
 import manykernels
 from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV
+from manykernels import limits as module
 from manykernels.backend import Cholesky, add_to_diagonal, beside, largest, segment_sums, to_host
 from manykernels.bases import FeatureBlocks, GramStack
 from manykernels.families import Interactions, Monomials, ProductFamily, Tuples
-from manykernels.families.pricing import limits as module
 from manykernels.families.pricing import pricer
 
 strict = pytest.importorskip("array_api_strict")

@@ -1,6 +1,7 @@
 """The three experiments: smoke runs of the whole, and their parts against hand-made truths."""
 
 import os
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from manykernels.experiments import convergence, real, synthetic, tuning
 from manykernels.experiments.methods import Method, lasso, uniform
 from manykernels.experiments.reproduce import reproduce
 from manykernels.experiments.runner import Run, cache_path
-from manykernels.solvers import run as run_solver
+from manykernels.solvers import FullPass
+from manykernels.spec import StopRule
 
 pytest.importorskip("matplotlib")
 
@@ -197,12 +199,18 @@ NOISE_FREE = {"columns": 5, "draw": 0, "method": "Lasso", "quick": False}
 class Stopped(MKLRegressor):
     """Interrupted by Ctrl-C in its third step."""
 
-    def _run(self, solver, problem, family, rng):
-        def interrupt(state, record):
+    def _specify(self):
+        return replace(super()._specify(), solver=CtrlC(), stop=StopRule(100, 1e-9, None))
+
+
+class CtrlC:
+    """Full passes, interrupted in the third."""
+
+    def iterate(self, problem, family, rng):
+        for state in FullPass().iterate(problem, family, rng):
+            yield state
             if state.k == 3:
                 raise KeyboardInterrupt
-
-        return run_solver(solver, problem, family, rng, 100, 1e-9, None, interrupt)
 
 
 def test_an_interrupted_fit_is_no_result(rng):

@@ -108,8 +108,8 @@ def test_kernels_of_whole_rows_have_no_columns():
 
 
 def test_what_is_not_listed_of_a_sum_has_a_column(monkeypatch):
-    monkeypatch.setattr("manykernels.solvers.closed_form.LISTED", 4)
-    monkeypatch.setattr("manykernels.solvers.closed_form.DRAWN", 3)
+    monkeypatch.setattr("manykernels.solvers.closed_form.LISTED_KERNELS", 4)
+    monkeypatch.setattr("manykernels.solvers.closed_form.DRAWN_KERNELS", 3)
     model = MKLRegressor(degree=3, p=2, alpha=1e-3, random_state=0).fit(X, y)
     parts = model.contributions(new)
     assert len(model.terms_) <= 3

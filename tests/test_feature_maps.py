@@ -13,20 +13,19 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from manykernels import MKLClassifier, MKLRegressor
 from manykernels.bases import FeatureBlocks
+from manykernels.feature_maps import MAPS as BY_NAME
 from manykernels.feature_maps import (
-    CATEGORIES,
-    DISCRETE_VALUES,
-    PRICING_WORK,
     Categorical,
     Nystroem,
     Polynomial,
     Spline,
     affordable_functions,
     choose_maps,
+    even_scale,
 )
-from manykernels.feature_maps import MAPS as BY_NAME
+from manykernels.feature_maps.columns import CATEGORIES, DISCRETE_VALUES, quantiles
 from manykernels.kernels import MapKernels, resolve
-from manykernels.scales import even_scale, quantiles
+from manykernels.limits import PRICING_WORK
 
 NAMES = ["age", "bmi", "bp"]
 

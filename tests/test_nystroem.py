@@ -8,11 +8,12 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, feature_maps, load
-from manykernels.feature_maps import GAUSSIAN_FEATURES, PIVOT_ROWS, Nystroem, Spline
+from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, load
+from manykernels.feature_maps import Nystroem, Spline, even_scale
+from manykernels.feature_maps import nystroem as feature_maps
 from manykernels.kernels import resolve
+from manykernels.limits import GAUSSIAN_FEATURES, PIVOT_ROWS
 from manykernels.plot import EffectDisplay, NetworkDisplay
-from manykernels.scales import even_scale
 
 COLUMNS = {
     "uniform": lambda rng, n: rng.uniform(size=n),

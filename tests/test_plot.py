@@ -667,8 +667,8 @@ def test_waterfall_names_values(table):
 
 
 def test_waterfall_of_a_sum_has_the_terms_that_are_not_listed(monkeypatch):
-    monkeypatch.setattr("manykernels.solvers.closed_form.LISTED", 4)
-    monkeypatch.setattr("manykernels.solvers.closed_form.DRAWN", 3)
+    monkeypatch.setattr("manykernels.solvers.closed_form.LISTED_KERNELS", 4)
+    monkeypatch.setattr("manykernels.solvers.closed_form.DRAWN_KERNELS", 3)
     model = MKLRegressor(degree=3, p=2, alpha=1e-3, random_state=0).fit(X, y)
     display = ContributionsDisplay.from_estimator(model, X, 1)
     assert display.names[-1] == "other terms"

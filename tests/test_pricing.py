@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from checks import base_grams, make_bases, product_gram
+from manykernels import limits as module
 from manykernels.families import Interactions, ListFamily, Monomials, ProductFamily, Tuples
-from manykernels.families.pricing import limits as module
 from manykernels.families.pricing import pricer
 
 REPRESENTATIONS = ["columns", "blocks", "sparse", "grams"]

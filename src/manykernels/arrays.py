@@ -17,11 +17,3 @@ numbers, strings and tuples of them."""
 
 Product = tuple[int, ...]
 """A product of base kernels: their sorted numbers, with repetition; ``()`` is the constant one."""
-
-LARGEST_COUNT = 10**300
-"""Counts above this are held as this float: just below the largest one, 1.8e308."""
-
-
-def approximately(count: int) -> float:
-    """Return a count as a float; counts beyond the range of floats as 1e300."""
-    return float(min(count, LARGEST_COUNT))

@@ -3,7 +3,8 @@
 Matrices with a row for each row of the data (features, kernel matrices) live where the data are:
 in NumPy on the host, or in another library, on a GPU say. Vectors over rows, and everything whose
 size does not grow with the rows, are NumPy arrays. Whatever multiplies a matrix by a vector takes
-the vector to the matrix and brings the result back.
+the vector to the matrix and brings the result back. At the end of the file are counts as floats
+and random numbers, which are NumPy's too.
 """
 
 from __future__ import annotations
@@ -15,11 +16,18 @@ import array_api_compat.numpy as host_namespace
 import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+from sklearn.utils import check_random_state
 
 from .arrays import Array
 
 HOST = np.empty(0)
 """The host as a place: what is put beside it is a NumPy array."""
+
+HOST_ARRAYS = (np.ndarray, sparse.sparray, sparse.spmatrix)
+"""Classes of arrays on the host: NumPy's, and SciPy's sparse ones."""
+
+LARGEST_COUNT = 10**300
+"""Counts above this are held as this float: just below the largest one, 1.8e308."""
 
 
 def place_of(X: Any, device: str | None) -> Any:
@@ -34,7 +42,7 @@ def place_of(X: Any, device: str | None) -> Any:
     """
     if device is not None:
         return _torch_place(device)
-    if not compat.is_array_api_obj(X) or on_host(X):
+    if not compat.is_array_api_obj(X) or isinstance(X, HOST_ARRAYS):
         return HOST
     xp = namespace(X)
     return xp.empty((0,), dtype=xp.float64, device=compat.device(X))
@@ -59,17 +67,17 @@ def _torch_place(device: str) -> Any:
 
 def on_host(x: Any) -> bool:
     """Tell whether an array is NumPy's or a sparse matrix of SciPy's."""
-    return isinstance(x, np.ndarray) or sparse.issparse(x)
+    return isinstance(x, HOST_ARRAYS)
 
 
 def namespace(x: Any) -> Any:
     """Return the functions of the array API standard for the library of an array."""
-    return host_namespace if on_host(x) else compat.array_namespace(x)
+    return host_namespace if isinstance(x, HOST_ARRAYS) else compat.array_namespace(x)
 
 
 def to_host(x: Any) -> Array:
     """Return an array as NumPy's."""
-    if on_host(x):
+    if isinstance(x, HOST_ARRAYS):
         return np.asarray(x)
     if compat.is_array_api_strict_namespace(namespace(x)):
         return np.array(x)
@@ -84,10 +92,10 @@ def beside(values: Any, matrix: Any, dtype: Any = None) -> Any:
 
     Of the given type, by default the values' own.
     """
-    if on_host(matrix):
+    if isinstance(matrix, HOST_ARRAYS):
         return np.asarray(values) if dtype is None else np.asarray(values, dtype=dtype)
     xp = namespace(matrix)
-    if not on_host(values) and not np.isscalar(values):
+    if not isinstance(values, HOST_ARRAYS) and not np.isscalar(values):
         return values if dtype is None else xp.astype(values, dtype, copy=False)
     # A copy: some libraries would share the memory of the original.
     out = xp.asarray(np.array(values, order="C"), device=compat.device(matrix))
@@ -99,36 +107,63 @@ def times(matrix: Any, vectors: Array) -> Array:
     return to_host(matrix @ beside(vectors, matrix))
 
 
-def real(matrix: Any, bits: int) -> Any:
-    """Return the type of real numbers of 64, 32 or 16 bits in the library of a matrix."""
-    return getattr(namespace(matrix), f"float{bits}")
+def double(matrix: Any) -> Any:
+    """Return a matrix in double precision, without a copy if it has that already."""
+    xp = namespace(matrix)
+    return xp.astype(matrix, xp.float64, copy=False)
 
 
 def filled(value: float, shape: tuple[int, ...], matrix: Any, bits: int = 64) -> Any:
     """Return an array of one value next to a matrix."""
-    if on_host(matrix):
-        return np.full(shape, value, dtype=real(matrix, bits))
-    options = {"dtype": real(matrix, bits), "device": compat.device(matrix)}
-    return namespace(matrix).full(shape, value, **options)
+    if isinstance(matrix, HOST_ARRAYS):
+        return np.full(shape, value, dtype=f"float{bits}")
+    xp = namespace(matrix)
+    return xp.full(shape, value, dtype=getattr(xp, f"float{bits}"), device=compat.device(matrix))
 
 
 def columnwise(matrix: Any) -> Any:
     """Return a matrix with columns in one piece where the library knows of such things."""
-    return np.asfortranarray(matrix) if on_host(matrix) else matrix
+    return np.asfortranarray(matrix) if isinstance(matrix, HOST_ARRAYS) else matrix
 
 
 def take(matrix: Any, numbers: Array, axis: int) -> Any:
     """Return some rows or columns of a matrix; a range of them without a copy."""
-    if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and _ascending(numbers):
+    ranged = len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1
+    if ranged and np.all(np.diff(numbers) == 1):
         part = slice(int(numbers[0]), int(numbers[-1]) + 1)
         return matrix[part, ...] if axis == 0 else matrix[:, part]
-    if on_host(matrix):
+    if isinstance(matrix, HOST_ARRAYS):
         return matrix[numbers] if axis == 0 else matrix[:, numbers]
     return namespace(matrix).take(matrix, beside(numbers, matrix), axis=axis)
 
 
-def _ascending(numbers: Array) -> bool:
-    return bool(np.all(np.diff(numbers) == 1))
+def dense(matrix: Any) -> Any:
+    """Return a matrix as an ordinary array."""
+    return np.asarray(matrix.toarray()) if sparse.issparse(matrix) else matrix
+
+
+def scale_columns(matrix: Any, factors: Array) -> Any:
+    """Multiply the columns of a matrix, sparse or not, by factors."""
+    if sparse.issparse(matrix):
+        return matrix @ sparse.diags_array(factors)
+    return matrix * beside(factors, matrix)
+
+
+def khatri_rao(left: Array, right: Array) -> Array:
+    """Return all products of a column of ``left`` with a column of ``right``."""
+    columns = left.shape[1] * right.shape[1]
+    products = left[:, :, None] * right[:, None, :]
+    return namespace(left).reshape(products, (left.shape[0], columns))
+
+
+def largest_size(matrix: Any) -> float:
+    """Return the largest size of an entry of a matrix, or of a stack of matrices."""
+    if not min(matrix.shape):
+        return 0.0
+    if sparse.issparse(matrix):
+        return float(abs(matrix).max())
+    xp = namespace(matrix)
+    return max(float(xp.max(matrix)), -float(xp.min(matrix)))
 
 
 def segment_sums(matrix: Any, starts: Array, axis: int) -> Any:
@@ -136,7 +171,7 @@ def segment_sums(matrix: Any, starts: Array, axis: int) -> Any:
 
     ``starts`` holds the first of each segment, none of which is empty.
     """
-    if on_host(matrix):
+    if isinstance(matrix, HOST_ARRAYS):
         return np.add.reduceat(matrix, starts, axis=axis)
     xp, size = namespace(matrix), matrix.shape[axis]
     widths = np.diff(np.append(starts, size))
@@ -171,7 +206,7 @@ def largest(values: Any, count: int) -> Array:
     size = int(values.shape[0])
     if count >= size:
         return np.arange(size)
-    if on_host(values):
+    if isinstance(values, HOST_ARRAYS):
         return np.argpartition(values, size - count)[size - count :]
     if compat.is_torch_array(values):
         return to_host(values.topk(count, sorted=False).indices)
@@ -180,7 +215,7 @@ def largest(values: Any, count: int) -> Array:
 
 def add_to_diagonal(matrix: Any, values: Array | float) -> Any:
     """Return a square matrix with numbers added to its diagonal; it may be overwritten."""
-    if on_host(matrix):
+    if isinstance(matrix, HOST_ARRAYS):
         matrix[np.diag_indices_from(matrix)] += values
         return matrix
     many = beside(np.broadcast_to(np.asarray(values, dtype=float), (matrix.shape[0],)), matrix)
@@ -194,7 +229,11 @@ def add_to_diagonal(matrix: Any, values: Array | float) -> Any:
 
 def copied(matrix: Any) -> Any:
     """Return a copy of a matrix, where it is."""
-    return matrix.copy() if on_host(matrix) else namespace(matrix).asarray(matrix, copy=True)
+    return (
+        matrix.copy()
+        if isinstance(matrix, HOST_ARRAYS)
+        else namespace(matrix).asarray(matrix, copy=True)
+    )
 
 
 class Cholesky:
@@ -203,7 +242,7 @@ class Cholesky:
     def __init__(self, matrix: Any) -> None:
         """Factorise; raise LinAlgError where the matrix is not positive definite."""
         self.matrix = matrix
-        if on_host(matrix):
+        if isinstance(matrix, HOST_ARRAYS):
             self.lower = cho_factor(matrix, lower=True, check_finite=False)[0]
             return
         xp = namespace(matrix)
@@ -216,7 +255,7 @@ class Cholesky:
 
     def solve(self, right: Array) -> Array:
         """Solve the system for a right-hand side on the host."""
-        if on_host(self.lower):
+        if isinstance(self.lower, HOST_ARRAYS):
             return np.asarray(cho_solve((self.lower, True), right, check_finite=False))
         many = beside(right if right.ndim == 2 else right[:, None], self.lower)
         many = _triangular(self.lower, many, lower=True)
@@ -225,12 +264,12 @@ class Cholesky:
 
     def half_solve(self, right: Array) -> Array:
         """Return the inverse of the lower factor times a matrix on the host."""
+        if isinstance(self.lower, HOST_ARRAYS):
+            return np.asarray(solve_triangular(self.lower, right, lower=True, check_finite=False))
         return to_host(_triangular(self.lower, beside(right, self.lower), lower=True))
 
 
 def _triangular(factor: Any, right: Any, lower: bool) -> Any:
-    if on_host(factor):
-        return solve_triangular(factor, right, lower=lower, check_finite=False)
     if compat.is_torch_array(factor):
         import torch
 
@@ -240,3 +279,15 @@ def _triangular(factor: Any, right: Any, lower: bool) -> Any:
 
         return solve(factor, right, lower=lower)
     return namespace(factor).linalg.solve(factor, right)
+
+
+def approximately(count: int) -> float:
+    """Return a count as a float; counts beyond the range of floats as 1e300."""
+    return float(min(count, LARGEST_COUNT))
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return one generator of random numbers from scikit-learn's ``random_state``."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))

@@ -14,8 +14,8 @@ from .objective import Problem
 from .potentials import power_norm
 
 EXACT_WORK = 2e9
-"""Multiplications up to which a final certificate computes the gradient of every kernel: about a
-second of one core."""
+"""Multiplications up to which a final certificate computes the gradient of every kernel. Set by
+judgement, not measured."""
 
 EXACT_SIZE = 10_000_000
 """Most gradients that a certificate holds at a time: 80 megabytes."""
@@ -28,7 +28,7 @@ ESTIMABLE = 4 / 3 - 1e-9
 
 PERFECT = 1e-20
 """Share of the objective of f = 0 up to which an objective is that of a perfect fit, known only up
-to rounding: the square of what rounding leaves of a residual, with room to spare."""
+to rounding. Set by judgement, not measured."""
 
 Kind = Literal["exact", "bound", "estimate", "none"]
 

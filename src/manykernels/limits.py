@@ -36,6 +36,91 @@ measured."""
 
 # Families, base kernels and their features ----------------------------------------------------
 
+DENSE_COLUMNS = 256
+"""Columns of sparse features made dense at a time. Set by judgement, not measured."""
+
+CACHED_ROWS = 8192
+"""Rows that enter a matrix product at a time on the host, to stay in the processor's cache. Set by
+judgement, not measured."""
+
+PAIR_ENTRIES = 4_000_000
+"""Numbers of the r x r table of pairs held at a time: 32 MB. Set by judgement, not measured."""
+
+BATCH_ENTRIES = 2**20
+"""Numbers of products' features made at a time: 8 MB. Set by judgement, not measured."""
+
+HOST_BLOCK_BYTES = 2**20
+"""Bytes of matrices' rows worked on at a time on the host, to stay in the processor's cache. Set by
+judgement, not measured."""
+
+DEVICE_BLOCK_BYTES = 2**31
+"""Bytes of matrices' rows worked on at a time on a device. Set by judgement, not measured."""
+
+POLYNOMIAL_BYTES = 256 * 2**20
+"""Bytes that the symmetric polynomials, n x n matrices, may take, or else they are made for some
+rows at a time. Set by judgement, not measured."""
+
+ENUMERATION_WORK = 2e7
+"""Multiplications up to which all gradients are computed rather than a tree of masses: some
+milliseconds, less than the dual solution that comes with them. Set by judgement, not measured."""
+
+ENUMERATION_SIZE = 2_000_000
+"""Kernels up to which all gradients are computed. Set by judgement, not measured."""
+
+ROUGH_ROWS = 4096
+"""Rows up to which the sum of all kernels is kept, for masses up to rounding: a matrix of 128 MB.
+Set by judgement, not measured."""
+
+SPREAD_BYTES = 400 * 2**20
+"""Bytes of spreads that are kept between pricings, in half precision if they must; on a device a
+quarter of its free memory, if that is more. Set by judgement, not measured."""
+
+SIDE_ENTRIES = 2**27
+"""Most numbers (1 GB) on one side of the matrix products of a pricing. Set by judgement, not
+measured."""
+
+PAIR_KERNELS = 256
+"""Base kernels in one block of rows of the table of pairs. Set by judgement, not measured."""
+
+PIECE_PRODUCTS = 2**17
+"""Most products in one matrix product of a pricing, on the host. Set by judgement, not measured."""
+
+LEFT_ENTRIES = 2**21
+"""Most numbers on the left of one matrix product of a pricing, on the host. Set by judgement, not
+measured."""
+
+DEVICE_PIECE_PRODUCTS = 2**24
+"""Most products in one matrix product of a pricing, on a device, which needs large pieces of work.
+Raised from 2**22 when pricing was measured on an H200 (docs/benchmarks/gpu.md)."""
+
+DEVICE_LEFT_ENTRIES = 2**28
+"""Most numbers on the left of one matrix product of a pricing, on a device. Set by judgement, not
+measured."""
+
+KEPT_SCORES = 2**22
+"""Most scores of one degree that are kept until the best are known; of more, the best rows are made
+again. Set by judgement, not measured."""
+
+PRODUCT_FEATURES = 256
+"""Most features of a product of kernels, for ``"auto"``. Set by judgement, not measured."""
+
+PRICING_WORK = 1e10
+"""Most multiplications of the features of all products with a vector, for ``"auto"``: about a
+second on one core."""
+
+PIVOT_ROWS = 8_000
+"""Most rows that a Gaussian kernel's points are chosen from. Set by judgement, not measured."""
+
+GAUSSIAN_FEATURES = 200
+"""Most features of a Gaussian kernel for ``rank="auto"``: 1.6 GB at a million rows."""
+
+GAUSSIAN_VALUES = 2**24
+"""Most values of a Gaussian kernel held at a time: 128 MB. Set by judgement, not measured."""
+
+MEMORY_SHARE = 0.6
+"""Share of the memory of the machine or device beyond which work is refused. Set by judgement, not
+measured."""
+
 # Solvers and dual problems --------------------------------------------------------------------
 
 # Competitors, tables, reports and figures -----------------------------------------------------

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .arrays import approximately
-from .backend import HOST, free_bytes
+from .backend import HOST, approximately, free_bytes
+from .limits import MEMORY_SHARE
 
 
 def refuse_bytes(needed: int, what: str, value: str, remedy: str, place: Any = HOST) -> None:
@@ -16,7 +16,7 @@ def refuse_bytes(needed: int, what: str, value: str, remedy: str, place: Any = H
     except (ValueError, AttributeError, OSError):
         return
     memory = int(free_bytes(place)) or memory
-    if needed > 0.6 * memory:
+    if needed > MEMORY_SHARE * memory:
         raise ValueError(
             f"{what} must fit in memory; got {value}: {approximately(needed) / 2**30:.3g} GiB, of "
             f"{memory / 2**30:.1f} GiB. {remedy}"

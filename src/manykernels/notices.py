@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-HOME = str(Path(__file__).parent)
+PACKAGE_FOLDER = str(Path(__file__).parent)
 """Folder of the package: frames of files below it are the library's own."""
 
 
@@ -25,7 +25,7 @@ def notify(message: str, category: type[Warning]) -> None:
     outermost, level = 1, 1
     frame = sys._getframe(1)
     while frame is not None:
-        if frame.f_code.co_filename.startswith(HOME):
+        if frame.f_code.co_filename.startswith(PACKAGE_FOLDER):
             outermost = level
         frame, level = frame.f_back, level + 1  # type: ignore[assignment]
     warnings.warn(message, category, stacklevel=outermost + 2)

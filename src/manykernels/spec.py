@@ -65,11 +65,9 @@ class FamilyMaker(Protocol):
         self, bases: FeatureBlocks | GramStack, kernels: KernelSet, degree: int, p: float
     ) -> KernelFamily:
         """Return the family on the rows of the base kernels."""
-        ...
 
     def size(self, family: KernelFamily) -> int:
         """Return the number of kernels to choose from, as people count them."""
-        ...
 
 
 @dataclass(frozen=True)

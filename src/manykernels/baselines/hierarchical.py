@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import approximately
+from ..backend import approximately
 from ..bases import FeatureBlocks, GramStack
 from ..estimators.base import FamilyMachine
 from ..estimators.tasks import Classification, Regression

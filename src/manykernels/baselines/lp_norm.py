@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import approximately
+from ..backend import approximately
 from ..certificate import from_norm
 from ..dual import DualSolution, solve
 from ..estimators.base import FamilyMachine

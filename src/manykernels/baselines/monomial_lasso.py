@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 
-from ..arrays import Array, approximately
+from ..arrays import Array
+from ..backend import approximately
 from ..certificate import Certificate
 from ..dual import DualSolution
 from ..estimators.base import FamilyMachine

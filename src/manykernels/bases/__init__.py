@@ -1,10 +1,19 @@
-"""Representations of the base kernels: features in blocks of columns, or Gram matrices."""
+r"""Base kernels :math:`K_1, \dots, K_r` on n rows: features in blocks of columns, or Gram matrices.
 
-from .base import BaseKernels
+Both representations offer the same: sums of products of base kernels, and what sampling and
+enumeration need to build products factor by factor. A *state* stands for the matrix
+:math:`M = (\alpha\alpha^\top) \odot K_{j_1} \odot \dots` of a prefix of a product; its form belongs
+to the representation. :math:`\langle A, B\rangle` is the sum of the entries of :math:`A \odot B`.
+"""
+
 from .features import CrossBlocks, FeatureBlocks
 from .grams import GramStack
 
 __all__ = ["BaseKernels", "Cross", "CrossBlocks", "FeatureBlocks", "GramStack"]
+
+BaseKernels = FeatureBlocks | GramStack
+"""Base kernels in either representation: ``explicit`` ones have features, and of ``single`` ones
+every kernel has exactly one."""
 
 Cross = CrossBlocks | GramStack
 """Base kernels evaluated between two sets of rows: ``kernel(j)`` and ``power_sum(k)``, (n, m)."""

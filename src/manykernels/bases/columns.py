@@ -1,4 +1,4 @@
-"""Matrices, sparse or not, on any device: factors of rows and columns, products of columns."""
+"""Products of columns of a matrix, sparse or not, on any device; rows in blocks."""
 
 from __future__ import annotations
 
@@ -10,22 +10,19 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Array, Product
-from ..backend import beside, filled, namespace, on_host, take
+from ..backend import dense, filled, on_host, take
+
+Products = Sequence[Product]
+"""Products of base kernels."""
+
+Scales = Array | float
+"""What multiplies each of many kernels; a number multiplies all of them."""
 
 
-def dense(matrix: Any) -> Any:
-    """Return a matrix as an ordinary array."""
-    return np.asarray(matrix.toarray()) if sparse.issparse(matrix) else matrix
-
-
-def largest_size(matrix: Any) -> float:
-    """Return the largest size of an entry of a matrix, or of a stack of matrices."""
-    if not min(matrix.shape):
-        return 0.0
-    if sparse.issparse(matrix):
-        return float(abs(matrix).max())
-    xp = namespace(matrix)
-    return max(float(xp.max(matrix)), -float(xp.min(matrix)))
+def split_rows(n: int, budget: int) -> list[slice]:
+    """Cut ``range(n)`` in blocks; one of them times n float64 numbers fits in ``budget`` bytes."""
+    size = max(1, min(n, budget // (8 * max(n, 1))))
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def scale_rows(matrix: Any, factors: Array) -> Any:
@@ -35,21 +32,7 @@ def scale_rows(matrix: Any, factors: Array) -> Any:
     return matrix * factors[:, None]
 
 
-def scale_columns(matrix: Any, factors: Array) -> Any:
-    """Multiply the columns of a matrix, sparse or not, by factors."""
-    if sparse.issparse(matrix):
-        return matrix @ sparse.diags_array(factors)
-    return matrix * beside(factors, matrix)
-
-
-def khatri_rao(left: Array, right: Array) -> Array:
-    """Return all products of a column of ``left`` with a column of ``right``."""
-    columns = left.shape[1] * right.shape[1]
-    products = left[:, :, None] * right[:, None, :]
-    return namespace(left).reshape(products, (left.shape[0], columns))
-
-
-def products_of_columns(features: Any, products: Sequence[Product]) -> Array:
+def products_of_columns(features: Any, products: Products) -> Array:
     """Return products of columns of a matrix, given by their numbers, side by side."""
     out = filled(1.0, (len(products), features.shape[0]), features)
     degrees = np.fromiter(map(len, products), dtype=int, count=len(products))

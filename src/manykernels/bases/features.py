@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
-from itertools import pairwise
+from functools import cached_property, reduce
+from itertools import chain, pairwise
 from math import prod
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -15,31 +16,20 @@ from ..arrays import Array
 from ..backend import (
     beside,
     columnwise,
+    dense,
+    double,
     filled,
+    khatri_rao,
     namespace,
-    real,
     segment_sums,
     times,
     to_host,
 )
-from .base import BaseKernels, Products, Scales
-from .columns import dense, khatri_rao, products_of_columns, scale_columns, scale_rows
-
-DENSE_COLUMNS = 256
-"""Columns of sparse features made dense at a time. Set by judgement, not measured."""
-
-CACHED_ROWS = 8192
-"""Rows that enter a matrix product at a time on the host, to stay in the processor's cache. Set by
-judgement, not measured."""
-
-PAIR_ENTRIES = 4_000_000
-"""Numbers of the r x r table of pairs held at a time: 32 MB. Set by judgement, not measured."""
-
-BATCH_ENTRIES = 2**20
-"""Numbers of products' features made at a time: 8 MB. Set by judgement, not measured."""
+from ..limits import BATCH_ENTRIES, CACHED_ROWS, DENSE_COLUMNS, PAIR_ENTRIES
+from .columns import Products, Scales, products_of_columns, scale_rows, split_rows
 
 
-class FeatureBlocks(BaseKernels):
+class FeatureBlocks:
     r"""Base kernels :math:`K_j = \Phi_j \Phi_j^\top` given by features, in memory O(n R).
 
     Parameters
@@ -58,6 +48,8 @@ class FeatureBlocks(BaseKernels):
     """
 
     explicit = True
+    count = property(attrgetter("sizes.size"), doc="Number of base kernels r.")
+    matrix = property(attrgetter("features"), doc="What is held: the features.")
 
     def __init__(
         self, features: Array | sparse.spmatrix, sizes: Sequence[int] | Array | None = None
@@ -65,8 +57,7 @@ class FeatureBlocks(BaseKernels):
         if sparse.issparse(features):
             self.features = sparse.csc_array(features)
         else:
-            whole = namespace(features).astype(features, real(features, 64), copy=False)
-            self.features = columnwise(whole)
+            self.features = columnwise(double(features))
         width = self.features.shape[1]
         self.sizes = np.ones(width, dtype=int) if sizes is None else np.asarray(sizes, dtype=int)
         if self.sizes.sum() != width:
@@ -77,39 +68,40 @@ class FeatureBlocks(BaseKernels):
         self.offsets = np.concatenate([[0], np.cumsum(self.sizes)])
         self.single = bool(np.all(self.sizes == 1))
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Number of rows n."""
         return int(self.features.shape[0])
 
     @property
-    def count(self) -> int:
-        """Number of base kernels r."""
-        return len(self.sizes)
-
-    @property
-    def matrix(self) -> Any:
-        """What is held: the features."""
-        return self.features
-
-    @property
     def pairs_are_cheap(self) -> bool:
-        """Whether the features are few next to the rows: O(n R^2) against O(n^2 R)."""
+        """Whether ``pair_sums``, O(n R^2), costs less than contracting n x n matrices, O(n^2 R)."""
         return bool(self.features.shape[1] <= 4 * self.rows)
 
     def mass_work(self, degree: int) -> float:
-        """Return the rows times the mean number of features of a product."""
+        """Return the multiplications that the mass of a product takes, on average."""
         return self.rows * float(self.sizes.mean() ** degree)
 
     def tree_work(self, degree: int) -> float:
-        """Return the multiplications of contractions and, beyond degree 2, of tables of pairs."""
+        """Return the multiplications that some fifty draws by a tree of masses take, about.
+
+        Those of contractions and, beyond degree 2, of tables of pairs.
+        """
         width = self.features.shape[1]
         pairs = 50 * self.rows * width**2 if degree > 2 else 0
         return float(sum(range(3, degree + 1)) * self.rows**2) * width + pairs
 
-    def between(self, other: FeatureBlocks, rows: slice = slice(None)) -> CrossBlocks:
-        """Return the kernels between some of the own rows and those of ``other``."""
+    def between(self, other: Any, rows: slice = slice(None)) -> CrossBlocks:
+        """Return the kernels between some of the own rows and those of ``other``: a ``Cross``."""
         return CrossBlocks(self, other, rows)
+
+    def cross_rows(self, rows: slice) -> CrossBlocks:
+        """Return the base kernels between some of the rows and all of them."""
+        return CrossBlocks(self, self, rows)
+
+    def row_blocks(self, budget: int) -> list[slice]:
+        """Split the rows so that a block times n numbers of float64 fit in ``budget`` bytes."""
+        return split_rows(self.rows, budget)
 
     def take(self, rows: slice) -> FeatureBlocks:
         """Return the same blocks on some of the rows."""
@@ -138,13 +130,15 @@ class FeatureBlocks(BaseKernels):
             columns, owners = products_of_columns(self.features, products), np.arange(len(products))
         else:
             ones = filled(1.0, (self.rows, 1), self.features)
-            parts = [reduce(khatri_rao, map(self.block, product), ones) for product in products]
+            edges, used = self.offsets.tolist(), set(chain.from_iterable(products))
+            blocks = {j: dense(self.features[:, edges[j] : edges[j + 1]]) for j in used}
+            parts = [reduce(khatri_rao, (blocks[j] for j in one), ones) for one in products]
             owners = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
             columns = namespace(ones).concat([ones[:, :0], *parts], axis=1)
         if np.all(scales == 1):
             return columns, owners
         roots = np.sqrt(np.broadcast_to(scales, len(products)))
-        return scale_columns(columns, roots[owners]), owners
+        return columns * beside(roots[owners], columns), owners
 
     def widths(self, products: Products) -> list[int]:
         """Return the number of features of each product."""
@@ -164,20 +158,14 @@ class FeatureBlocks(BaseKernels):
             held += width
         return [slice(a, b) for a, b in pairwise([*cuts, len(products)]) if b > a]
 
-    def _in_batches(
-        self, products: Products, scales: Scales, other: Any = None
-    ) -> Iterator[tuple[slice, Array, Array, Array]]:
-        """Yield parts of a list of products, whose their features are, own features, other ones."""
-        scales = np.broadcast_to(scales, len(products))
+    def masses(self, state: Array, products: Products, scales: Scales = 1.0) -> Array:
+        r"""Return :math:`s_i \langle M, K_i\rangle` of product kernels.
+
+        They are the energies of the features' inner products with the state; O(n D) each.
+        """
+        out, scales = np.zeros(len(products)), np.broadcast_to(scales, len(products))
         for part in self.batches(products):
             columns, owners = self.products(products[part], scales[part])
-            theirs = other.products(products[part], scales[part])[0] if other else columns
-            yield part, owners, columns, theirs
-
-    def masses(self, state: Array, products: Products, scales: Scales = 1.0) -> Array:
-        """Return the energies of the features' inner products with the state; O(n D) each."""
-        out = np.zeros(len(products))
-        for part, owners, columns, _ in self._in_batches(products, scales):
             energy = np.sum(to_host(columns.T @ state) ** 2, axis=1)
             out[part] = np.bincount(owners, weights=energy, minlength=len(out[part]))
         return out
@@ -185,55 +173,68 @@ class FeatureBlocks(BaseKernels):
     def weighted_sum(
         self, products: Products, weights: Array, scales: Scales = 1.0, other: Any = None
     ) -> Array:
-        """Return a weighted sum of product kernels; O(n m) for each feature."""
-        shape = (self.rows, self.rows if other is None else other.rows)
-        total = filled(0.0, shape, self.features)
-        for part, owners, left, right in self._in_batches(products, scales, other):
-            total += scale_columns(left, weights[part][owners]) @ right.T
+        r"""Return :math:`\sum_i w_i s_i K_i` between own rows and those of ``other``.
+
+        By default between own rows; O(n m) for each feature.
+        """
+        scales = np.broadcast_to(scales, len(products))
+        total = filled(0.0, (self.rows, (other or self).rows), self.features)
+        for part in self.batches(products):
+            left, owners = self.products(products[part], scales[part])
+            right = other.products(products[part], scales[part])[0] if other else left
+            total += (left * beside(weights[part][owners], left)) @ right.T
         return total
 
     def mean_squares(
         self, products: Products, scales: Array, row_weights: Array
     ) -> tuple[Array, Array]:
-        """Return mean squares and squared means of the features, summed over those of a product."""
+        r"""Return :math:`\sum_t w_t\|\phi_i(x_t)\|^2` and :math:`\|\sum_t w_t\phi_i(x_t)\|^2`.
+
+        Of product kernels times scales; O(n) for each feature.
+        """
         squares, means = np.zeros(len(products)), np.zeros(len(products))
-        for part, owners, columns, _ in self._in_batches(products, scales):
+        for part in self.batches(products):
+            columns, owners = self.products(products[part], scales[part])
             count = len(squares[part])
             squares[part] = np.bincount(owners, times((columns**2).T, row_weights), count)
             means[part] = np.bincount(owners, times(columns.T, row_weights) ** 2, count)
         return squares, means
 
     def start(self, alpha: Array) -> Array:
-        """Return the state of the empty prefix."""
+        r"""Return the state of the empty prefix, :math:`M = \alpha\alpha^\top`; alpha is (n, c)."""
         return beside(alpha, self.features)
 
     def extend(self, state: Array, j: int) -> Array:
-        """Multiply every column of the state by every feature of kernel ``j``."""
+        r"""Return the state of :math:`M \odot K_j`: all products of columns and features."""
         return khatri_rao(state, self.block(j))
 
     def total(self, state: Array) -> float:
-        """Return the sum of squares of the column sums."""
+        r"""Return :math:`\langle M, \mathbf 1\rangle`: the sum of squares of the column sums."""
         xp = namespace(state)
         return float(xp.sum(xp.sum(state, axis=0) ** 2))
 
     def weighted_total(self, state: Array, weight: Array, rows: slice) -> float:
-        """Return the state's quadratic form."""
+        r"""Return :math:`\langle M, W\rangle` over some rows, of which ``weight`` holds W's."""
         return float(namespace(state).sum(state[rows, :] * (weight @ state)))
 
     def diagonals(self) -> Array:
-        """Return the sums of squares of each row of each block."""
+        """Return the diagonals of the base kernels, of shape (r, n)."""
         return self._block_sums(to_host(dense(self.features**2))).T
 
     def state_diagonal(self, state: Array) -> Array:
-        """Return the sums of squares of the rows of the state."""
+        """Return the diagonal of M."""
         return to_host(namespace(state).sum(state**2, axis=1))
 
     def singles(self, state: Array) -> Array:
-        """Return the mass of every kernel; O(n R q)."""
+        r"""Return :math:`\langle M, K_j\rangle` for every j, of shape (r,); O(n R q)."""
         return self._block_sums(np.sum(to_host(self.features.T @ state) ** 2, axis=1))
 
     def pair_sums(self, state: Array, excluded: Sequence[int]) -> tuple[Array, Array]:
-        """Return row sums and diagonal of the table of pairs; O(n R^2 q), held by row blocks."""
+        r"""Return sums over the second of two more kernels, each of shape (r,); O(n R^2 q).
+
+        The first is :math:`\sum_{i \ne j,\ i \notin A} \langle M, K_j \odot K_i\rangle`
+        (A = ``excluded``), the second :math:`\langle M, K_j \odot K_j\rangle`.
+        """
         off, diagonal = np.zeros(self.count), np.zeros(self.count)
         keep = np.ones(self.count)
         keep[list(excluded)] = 0.0
@@ -245,7 +246,10 @@ class FeatureBlocks(BaseKernels):
         return off, diagonal
 
     def pairs(self, state: Array, first: int, strict: bool) -> Array:
-        """Return the table of pairs above its diagonal, flattened; O(n R^2 q)."""
+        r"""Return :math:`\langle M, K_i \odot K_j\rangle`, first <= i <= j (i < j if strict).
+
+        In lexicographic order of (i, j); O(n R^2 q).
+        """
         parts = [np.empty(0)]
         for start, table in self._pair_rows(state, first):
             upper = np.arange(table.shape[1]) >= np.arange(len(table))[:, None] + (
@@ -286,7 +290,11 @@ class FeatureBlocks(BaseKernels):
         return np.add.reduceat(squares, self.offsets[:-1], axis=-1)
 
     def contract(self, state: Array, weights: Sequence[Array | None], rows: slice) -> Array:
-        """Return weighted masses of kernels and their powers; O(n^2 R q) for each weight."""
+        r"""Return :math:`\langle M, K_j^{\odot l} \odot W_l\rangle` for every j and l = 1, 2, ...
+
+        ``weights[l - 1]`` holds the given rows of :math:`W_l`, None for all ones, and only those
+        rows are summed; shape (r, len(weights)). O(n^2 R q) for each weight.
+        """
         out = np.zeros((self.count, len(weights)))
         if not self.single:
             for j in range(self.count):
@@ -314,12 +322,7 @@ class CrossBlocks:
         self, left: FeatureBlocks, right: FeatureBlocks, rows: slice = slice(None)
     ) -> None:
         self.left, self.right, self.selected = left, right, rows
-        self.count = left.count
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows on either side."""
-        return len(range(self.left.rows)[self.selected]), self.right.rows
+        self.count, self.shape = left.count, (len(range(left.rows)[rows]), right.rows)
 
     def filled(self, value: float) -> Array:
         """Return a matrix of one value."""

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, Product
-from ..backend import beside, filled, namespace, on_host, real, times, to_host
-from .base import BaseKernels, Products, Scales, split_rows
-
-HOST_BLOCK_BYTES = 2**20
-"""Bytes of matrices' rows worked on at a time on the host, to stay in the processor's cache. Set by
-judgement, not measured."""
-
-DEVICE_BLOCK_BYTES = 2**31
-"""Bytes of matrices' rows worked on at a time on a device. Set by judgement, not measured."""
+from ..backend import beside, double, filled, namespace, on_host, take, times, to_host
+from ..limits import DEVICE_BLOCK_BYTES, HOST_BLOCK_BYTES
+from .columns import Products, Scales, split_rows
 
 ENTRYWISE_COST = 5
 """Time of an entrywise multiplication, in those of a matrix product. Set by judgement, not
 measured."""
 
 
-class GramStack(BaseKernels):
+class GramStack:
     r"""Any base kernels, as matrices :math:`K_1, \dots, K_r` in memory O(r n m).
 
     Parameters
@@ -38,11 +33,17 @@ class GramStack(BaseKernels):
     far below :math:`\|M\|_F \|K\|_F` carries a rounding error of that size times 1e-16.
     """
 
-    explicit = False
+    explicit = single = False
     pairs_are_cheap = True
+    matrix = property(attrgetter("grams"), doc="What is held: the stack of matrices.")
 
     def __init__(self, grams: Array) -> None:
         self.grams = np.ascontiguousarray(grams, dtype=float) if on_host(grams) else grams
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows on either side."""
+        return self.grams.shape[1], self.grams.shape[2]
 
     @property
     def rows(self) -> int:
@@ -54,23 +55,13 @@ class GramStack(BaseKernels):
         """Number of base kernels r."""
         return int(self.grams.shape[0])
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows on either side."""
-        return self.grams.shape[1], self.grams.shape[2]
-
-    @property
-    def matrix(self) -> Array:
-        """What is held: the stack of matrices."""
-        return self.grams
-
     def without_rows(self) -> GramStack:
         """Return the same number of kernels on no rows."""
         return GramStack(np.empty((self.count, 0, 0)))
 
     def kernel(self, j: int) -> Array:
         """Return the matrix of base kernel ``j``."""
-        return _double(self.grams[j, :, :])
+        return double(self.grams[j, :, :])
 
     def filled(self, value: float) -> Array:
         """Return a matrix of one value."""
@@ -100,6 +91,10 @@ class GramStack(BaseKernels):
         """Return some rows of the matrices, which are between two sets of rows already."""
         whole = len(range(self.rows)[rows]) == self.rows
         return self if whole else GramStack(self.grams[:, rows, :])
+
+    def cross_rows(self, rows: slice) -> GramStack:
+        """Return the matrices between some of the rows and all of them."""
+        return self.between(self, rows)
 
     def masses(self, state: Array, products: Products, scales: Scales = 1.0) -> Array:
         """Return the inner products of a state and product kernels; O(n m D) each."""
@@ -144,24 +139,16 @@ class GramStack(BaseKernels):
             table = np.zeros((len(first), len(second)))
             table[left, right] = list(group.values())
             xp = namespace(total)
-            left_grams, right_grams = self._some(first), self._some(second)
+            left_grams, right_grams = (take(self.grams, some, axis=0) for some in (first, second))
             factors = beside(table, self.grams)
             for rows in self._rows_at_a_time(len(first)):
-                inner = xp.tensordot(factors, _double(right_grams[:, rows, :]), axes=1)
+                inner = xp.tensordot(factors, double(right_grams[:, rows, :]), axes=1)
                 inner *= left_grams[:, rows, :]
                 part = xp.sum(inner, axis=0)
                 for j in prefix:
                     part *= self.grams[j, rows, :]
                 total[rows, :] += part
         return total
-
-    def _some(self, numbers: Array) -> Array:
-        """Return some of the matrices, without a copy if they are neighbours."""
-        if numbers[-1] - numbers[0] == len(numbers) - 1:
-            return self.grams[int(numbers[0]) : int(numbers[-1]) + 1, :, :]
-        if on_host(self.grams):
-            return self.grams[numbers]
-        return namespace(self.grams).take(self.grams, beside(numbers, self.grams), axis=0)
 
     def start(self, alpha: Array) -> Array:
         """Return the state of the empty prefix."""
@@ -213,7 +200,7 @@ class GramStack(BaseKernels):
         count, xp = self.count - first, namespace(state)
         table = np.zeros((count, count))
         for rows in self._rows_at_a_time(count):
-            grams = _double(self.grams[first:, rows, :])
+            grams = double(self.grams[first:, rows, :])
             weighted = grams * state[rows, :]
             part = xp.reshape(weighted, (count, -1)) @ xp.reshape(grams, (count, -1)).T
             table += to_host(part)
@@ -229,7 +216,7 @@ class GramStack(BaseKernels):
         weighted = [part if weight is None else part * weight for weight in weights]
         out = np.empty((self.count, len(weights)))
         for j in range(self.count):
-            gram = _double(self.grams[j, rows, :])
+            gram = double(self.grams[j, rows, :])
             power = gram
             for position, weight in enumerate(weighted):
                 if position:
@@ -243,7 +230,3 @@ def _inner(left: Array, right: Array) -> float:
     if on_host(left):
         return float(np.vdot(left, right))
     return float(namespace(left).sum(left * right))
-
-
-def _double(values: Array) -> Array:
-    return namespace(values).astype(values, real(values, 64), copy=False)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from ..arrays import Product
-from ..randomness import generator
+from ..backend import generator
 
 
 def make_sparse_polynomial(

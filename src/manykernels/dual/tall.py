@@ -12,8 +12,7 @@ from ..backend import beside, namespace, on_host, take, times, to_host
 from .systems import Ridge, factorise
 
 TALL_ENTRIES = 2**19
-"""Number of entries of a block of rows, four megabytes, so that it stays in the cache. Set by
-judgement, not measured."""
+"""Number of entries of a block of rows, four megabytes. Set by judgement, not measured."""
 
 TALL_ROWS = 2048
 """Least number of rows of a block: each kernel of a block costs some calls, however few rows it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABCMeta
+from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -214,42 +215,6 @@ class BaseMKL(FamilyMachine):
 
     takes_parts = True
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        degree: int = 3,
-        index_set: str = "auto",
-        rho: Any = None,
-        p: float = 4 / 3,
-        loss: Any = "squared",
-        alpha: float = 1e-3,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-2,
-        max_time: float | None = None,
-        standardize: bool | str = True,
-        device: str | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernels = kernels
-        self.degree = degree
-        self.index_set = index_set
-        self.rho = rho
-        self.p = p
-        self.loss = loss
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_time = max_time
-        self.standardize = standardize
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
-
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the fitted model to a file that :func:`manykernels.load` reads.
 
@@ -271,54 +236,53 @@ class BaseMKL(FamilyMachine):
         return save(self, path, __version__)
 
 
+@dataclass(eq=False, repr=False)
+class PlainMKL(BaseMKL):
+    """Base of the estimators whose strength is given."""
+
+    kernels: Any = "linear"
+    degree: int = 3
+    index_set: str = "auto"
+    rho: Any = None
+    p: float = 4 / 3
+    loss: Any = "squared"
+    alpha: float = 1e-3
+    fit_intercept: bool = True
+    solver: Any = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-2
+    max_time: float | None = None
+    standardize: bool | str = True
+    device: str | None = None
+    random_state: Any = None
+    verbose: int = 0
+
+
+@dataclass(eq=False, repr=False)
 class BaseCV(BaseMKL):
     """Base of the estimators that choose their strength."""
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        degree: Any = 3,
-        index_set: str = "auto",
-        rho: Any = None,
-        p: Any = None,
-        loss: Any = "squared",
-        alphas: Any = None,
-        n_alphas: int = 25,
-        cv: Any = None,
-        one_standard_error: bool = False,
-        debias: bool = False,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-2,
-        max_time: float | None = None,
-        standardize: bool | str = True,
-        device: str | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernels = kernels
-        self.degree = degree
-        self.index_set = index_set
-        self.rho = rho
-        self.p = p
-        self.loss = loss
-        self.alphas = alphas
-        self.n_alphas = n_alphas
-        self.cv = cv
-        self.one_standard_error = one_standard_error
-        self.debias = debias
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_time = max_time
-        self.standardize = standardize
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    kernels: Any = "linear"
+    degree: Any = 3
+    index_set: str = "auto"
+    rho: Any = None
+    p: Any = None
+    loss: Any = "squared"
+    alphas: Any = None
+    n_alphas: int = 25
+    cv: Any = None
+    one_standard_error: bool = False
+    debias: bool = False
+    fit_intercept: bool = True
+    solver: Any = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-2
+    max_time: float | None = None
+    standardize: bool | str = True
+    device: str | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
 
 def fit_rows(estimator: KernelMachine, rows: Rows) -> None:

@@ -30,7 +30,7 @@ def check_parameters(estimator: Any) -> None:
     """
     parameters = estimator.get_params(deep=False)
     chooses = "alphas" in parameters
-    for name, rule in RULES.items():
+    for name, rule in RULES:
         values = [parameters[name]] if name in parameters else []
         # Estimators that choose also take lists of these, or no exponent.
         if values and chooses and name in ("p", "degree"):
@@ -53,20 +53,24 @@ def _positive(remedy: str) -> Rule:
     return Rule(lambda value: _real(value) and value > 0, "must be a positive number", remedy)
 
 
-def _at_least(lowest: int, remedy: str, highest: float = np.inf) -> Rule:
-    def holds(value: Any) -> bool:
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        return whole and lowest <= int(value) <= highest
-
-    return Rule(holds, f"must be an integer >= {lowest}", remedy)
+def _at_least(lowest: int, remedy: str) -> Rule:
+    return Rule(
+        lambda value: (
+            isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= lowest
+        ),
+        f"must be an integer >= {lowest}",
+        remedy,
+    )
 
 
 def _one_of(*allowed: Any) -> Rule:
-    def holds(value: Any) -> bool:
-        return any(value is one or (isinstance(one, str) and value == one) for one in allowed)
-
-    words = f"must be one of {', '.join(map(repr, allowed))}"
-    return Rule(holds, words, f"Use {allowed[0]!r}")
+    return Rule(
+        lambda value: any(
+            value is one or (isinstance(one, str) and value == one) for one in allowed
+        ),
+        f"must be one of {', '.join(map(repr, allowed))}",
+        f"Use {allowed[0]!r}",
+    )
 
 
 def _or(accepted: Callable[[Any], bool], rule: Rule) -> Rule:
@@ -75,57 +79,75 @@ def _or(accepted: Callable[[Any], bool], rule: Rule) -> Rule:
 
 _FLAG = _or(lambda value: isinstance(value, bool | np.bool_), _one_of(True, False))
 
-RULES: dict[str, Rule] = {
-    "solver": _or(lambda value: callable(getattr(value, "iterate", None)), _one_of(*SOLVER_NAMES)),
-    "degree": _at_least(0, "Use degree=1 for a linear model, 2 or 3 for products"),
-    "total_degree": _or(lambda v: v is None, _at_least(0, "Use for instance 3, or None")),
-    "per_variable_degree": _or(lambda v: v is None, _at_least(1, "Use for instance 3, or None")),
-    "root_weight": _positive("Use for instance root_weight=0.1"),
-    "growth": _positive("Use for instance growth=4"),
-    "draws": _at_least(1, "Use draws=50"),
-    "step": Rule(
-        lambda value: value is None or callable(value),
-        "must be a step size or None",
-        "Use for instance manykernels.solvers.DecreasingStep(0.3)",
+RULES: list[tuple[str, Rule]] = [
+    (
+        "solver",
+        _or(lambda value: callable(getattr(value, "iterate", None)), _one_of(*SOLVER_NAMES)),
     ),
-    "constant": _FLAG,
-    "norm": Rule(_at_least(1, "", 2).holds, "must be 1 or 2", "Use norm=2"),
-    "radius": _positive("Use radius=1"),
-    "centre": Rule(
-        lambda value: _real(value) and value >= 0, "must be a number >= 0", "Use centre=0"
-    ),
-    "max_iter": _at_least(1, "Use max_iter=1000"),
-    "alpha": _positive("Use for instance alpha=1e-3"),
-    "tol": _positive("Use for instance tol=1e-2"),
-    "max_time": _or(lambda v: v is None, _positive("Use seconds, or None for no limit")),
-    "p": Rule(
-        lambda value: _real(value) and 1 <= value <= 2,
-        "must satisfy 1 <= p <= 2",
-        "Use 1 for few kernels, 4/3 for the paper's choice, 2 for all kernels with equal weight",
-    ),
-    "index_set": _one_of(AUTO, *INDEX_SETS),
-    "standardize": _or(_FLAG.holds, _one_of(True, False, "scale")),
-    "fit_intercept": _FLAG,
-    "device": Rule(
-        lambda value: value is None or isinstance(value, str),
-        'must be None or a name such as "cuda" or "cuda:1"',
-        "Use None to work where X is",
-    ),
-    "verbose": _or(lambda value: value is True, _at_least(0, "Use 0, 1 or 2")),
-    "alphas": Rule(
-        lambda value: (
-            value is None
-            or (
-                isinstance(value, list | tuple | np.ndarray)
-                and len(value) > 0
-                and all(_real(v) and v > 0 for v in value)
-            )
+    ("degree", _at_least(0, "Use degree=1 for a linear model, 2 or 3 for products")),
+    ("total_degree", _or(lambda v: v is None, _at_least(0, "Use for instance 3, or None"))),
+    ("per_variable_degree", _or(lambda v: v is None, _at_least(1, "Use for instance 3, or None"))),
+    ("root_weight", _positive("Use for instance root_weight=0.1")),
+    ("growth", _positive("Use for instance growth=4")),
+    ("draws", _at_least(1, "Use draws=50")),
+    (
+        "step",
+        Rule(
+            lambda value: value is None or callable(value),
+            "must be a step size or None",
+            "Use for instance manykernels.solvers.DecreasingStep(0.3)",
         ),
-        "must be a list of positive numbers or None",
-        "Use None for a grid chosen from the data",
     ),
-    "n_alphas": _at_least(1, "Use n_alphas=25"),
-    "one_standard_error": _FLAG,
-    "debias": _FLAG,
-}
-"""The rule of each parameter. That of the solver comes first: exponents are checked against it."""
+    ("constant", _FLAG),
+    ("norm", _at_least(1, "Use norm=1 or norm=2")),
+    ("norm", Rule(lambda value: value <= 2, "must be 1 or 2", "Use norm=2")),
+    ("radius", _positive("Use radius=1")),
+    (
+        "centre",
+        Rule(lambda value: _real(value) and value >= 0, "must be a number >= 0", "Use centre=0"),
+    ),
+    ("max_iter", _at_least(1, "Use max_iter=1000")),
+    ("alpha", _positive("Use for instance alpha=1e-3")),
+    ("tol", _positive("Use for instance tol=1e-2")),
+    ("max_time", _or(lambda v: v is None, _positive("Use seconds, or None for no limit"))),
+    (
+        "p",
+        Rule(
+            lambda value: _real(value) and 1 <= value <= 2,
+            "must satisfy 1 <= p <= 2",
+            "Use 1 for few kernels, 4/3 for the paper's choice, 2 for all kernels with equal "
+            "weight",
+        ),
+    ),
+    ("index_set", _one_of(AUTO, *INDEX_SETS)),
+    ("standardize", _or(_FLAG.holds, _one_of(True, False, "scale"))),
+    ("fit_intercept", _FLAG),
+    (
+        "device",
+        Rule(
+            lambda value: value is None or isinstance(value, str),
+            'must be None or a name such as "cuda" or "cuda:1"',
+            "Use None to work where X is",
+        ),
+    ),
+    ("verbose", _or(lambda value: value is True, _at_least(0, "Use 0, 1 or 2"))),
+    (
+        "alphas",
+        Rule(
+            lambda value: (
+                value is None
+                or (
+                    isinstance(value, list | tuple | np.ndarray)
+                    and len(value) > 0
+                    and all(_real(v) and v > 0 for v in value)
+                )
+            ),
+            "must be a list of positive numbers or None",
+            "Use None for a grid chosen from the data",
+        ),
+    ),
+    ("n_alphas", _at_least(1, "Use n_alphas=25")),
+    ("one_standard_error", _FLAG),
+    ("debias", _FLAG),
+]
+"""The rules of parameters. That of the solver comes first: exponents are checked against it."""

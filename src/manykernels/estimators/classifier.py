@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from .base import BaseCV, BaseMKL
+from .base import BaseCV, PlainMKL
 from .tasks import Classification
 
 
-class MKLClassifier(Classification, BaseMKL):
+@dataclass(eq=False, repr=False)
+class MKLClassifier(Classification, PlainMKL):
     r"""Classification with a learnt combination of all products of up to ``degree`` base kernels.
 
     Two classes are coded -1 and +1. More classes are each told apart from the rest, with one
@@ -81,45 +83,10 @@ default="auto"
     ['x0 * x1']
     """
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        degree: int = 3,
-        index_set: str = "auto",
-        rho: Any = None,
-        p: float = 4 / 3,
-        loss: Any = "logistic",
-        alpha: float = 1e-3,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-2,
-        max_time: float | None = None,
-        standardize: bool | str = True,
-        device: str | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            kernels=kernels,
-            degree=degree,
-            index_set=index_set,
-            rho=rho,
-            p=p,
-            loss=loss,
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-            solver=solver,
-            max_iter=max_iter,
-            tol=tol,
-            max_time=max_time,
-            standardize=standardize,
-            device=device,
-            random_state=random_state,
-            verbose=verbose,
-        )
+    loss: Any = "logistic"
 
 
+@dataclass(eq=False, repr=False)
 class MKLClassifierCV(Classification, BaseCV):
     """Classification whose strength, and if asked for exponent and degree, are cross-validated.
 
@@ -157,50 +124,4 @@ n_iter_, history_ :
     ['x0 * x1']
     """
 
-    def __init__(
-        self,
-        kernels: Any = "linear",
-        degree: Any = 3,
-        index_set: str = "auto",
-        rho: Any = None,
-        p: Any = None,
-        loss: Any = "logistic",
-        alphas: Any = None,
-        n_alphas: int = 25,
-        cv: Any = None,
-        one_standard_error: bool = False,
-        debias: bool = False,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-2,
-        max_time: float | None = None,
-        standardize: bool | str = True,
-        device: str | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            kernels=kernels,
-            degree=degree,
-            index_set=index_set,
-            rho=rho,
-            p=p,
-            loss=loss,
-            alphas=alphas,
-            n_alphas=n_alphas,
-            cv=cv,
-            one_standard_error=one_standard_error,
-            debias=debias,
-            fit_intercept=fit_intercept,
-            solver=solver,
-            max_iter=max_iter,
-            tol=tol,
-            max_time=max_time,
-            standardize=standardize,
-            device=device,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
+    loss: Any = "logistic"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .base import BaseCV, BaseMKL
+from .base import BaseCV, PlainMKL
 from .tasks import Regression
 
 
-class MKLRegressor(Regression, BaseMKL):
+class MKLRegressor(Regression, PlainMKL):
     r"""Regression with a learnt combination of all products of up to ``degree`` base kernels.
 
     It solves

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from operator import attrgetter
 from typing import Self
 
 import numpy as np
 
-from ..arrays import Array, Index, Product, approximately
-from ..bases import BaseKernels, FeatureBlocks
+from ..arrays import Array, Index, Product
+from ..backend import approximately
+from ..bases import BaseKernels
 from .pricing import ListPricer, Pricer
 
 
@@ -86,6 +88,10 @@ class KernelFamily(ABC):
     priceable: bool = True
     drawable: bool = True
     summable: bool = True
+
+    explicit = property(attrgetter("bases.explicit"), doc="Whether kernels have features.")
+    rows = property(attrgetter("bases.rows"), doc="Number of training rows.")
+    blocks = property(attrgetter("bases"), doc="The base kernels, if they have features.")
 
     def __init__(self, bases: BaseKernels, names: Sequence[str] | None = None) -> None:
         self.bases = bases
@@ -172,22 +178,6 @@ class KernelFamily(ABC):
         """
         return np.full(self.distinct, approximately(self.size) ** (-1 / nu))
 
-    @property
-    def explicit(self) -> bool:
-        """Whether the kernels have explicit features."""
-        return self.bases.explicit
-
-    @property
-    def rows(self) -> int:
-        """Number of training rows."""
-        return self.bases.rows
-
-    @property
-    def blocks(self) -> FeatureBlocks:
-        """The base kernels, which must have explicit features."""
-        assert isinstance(self.bases, FeatureBlocks)
-        return self.bases
-
     def features(self, indices: Sequence[Index]) -> tuple[Array, Array]:
         r"""Return columns :math:`\phi_i/\rho_i`, and the position of the index each belongs to."""
         return self.blocks.products(self.products(indices), self.weights(indices))
@@ -204,9 +194,7 @@ class KernelFamily(ABC):
         """Return the number of features of each kernel."""
         return self.blocks.widths(self.products(indices))
 
-    def gram(
-        self, indices: Sequence[Index], theta: Array, other: KernelFamily | None = None
-    ) -> Array:
+    def gram(self, indices: Sequence[Index], theta: Array, other: Self | None = None) -> Array:
         r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i` between own rows and those of ``other``.
 
         By default between own rows; Gram matrices bring their other rows with them. O(n m) for
@@ -236,10 +224,9 @@ class GradientField:
         self.alpha = alpha
         self.start = self.bases.start(alpha)
 
-    @property
-    def enumerated(self) -> bool:
-        """Whether the gradient of every kernel is computed anyway."""
-        return self.family.listable
+    enumerated = property(
+        attrgetter("family.listable"), doc="Whether every gradient is computed anyway."
+    )
 
     @property
     def mass(self) -> float:

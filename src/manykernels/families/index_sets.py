@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import accumulate
 from math import comb, factorial
 from typing import ClassVar
 
@@ -91,10 +92,8 @@ class Tuples(IndexSet):
 
     def polynomials(self, cross: Cross, degree: int) -> list[Array]:
         """Return the powers of the sum of the kernels."""
-        out = [cross.filled(1.0)]
-        for d in range(1, degree + 1):
-            out.append(cross.power_sum(1) if d == 1 else out[1] * out[-1])
-        return out
+        kernels = [cross.power_sum(1)] * degree
+        return [cross.filled(1.0), *accumulate(kernels, lambda power, first: first * power)]
 
     def paths(self, remaining: int) -> int:
         """Return 1."""
@@ -227,17 +226,13 @@ def leave_one_out(
 
 def without(polynomials: list[Array], kernel: Array) -> list[Array]:
     """Return the elementary polynomials with one kernel left out."""
-    out = [polynomials[0]]
-    for polynomial in polynomials[1:]:
-        out.append(polynomial - kernel * out[-1])
-    return out
+    return list(accumulate(polynomials, lambda fewer, one: one - kernel * fewer))
 
 
 def multinomial(indices: Array) -> Array:
     """Return the number of orders of each row of sorted ``indices``, of shape (N, d)."""
     rows, degree = indices.shape
-    run = np.ones(rows)
-    repeats = np.ones(rows)
+    run, repeats = np.ones(rows), np.ones(rows)
     for position in range(1, degree):
         same = indices[:, position] == indices[:, position - 1]
         run = np.where(same, run + 1, 1.0)
@@ -251,10 +246,7 @@ def all_indices(r: int, degree: int, strict: bool) -> Array:
     for position in range(degree):
         first = table[:, -1] + int(strict) if position else np.zeros(len(table), dtype=np.int64)
         counts = np.maximum(r - first, 0)
-        ends = np.cumsum(counts)
-        total = int(ends[-1]) if len(ends) else 0
-        within = np.arange(total) - np.repeat(ends - counts, counts)
-        table = np.column_stack(
-            [np.repeat(table, counts, axis=0), np.repeat(first, counts) + within]
-        )
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        last = np.repeat(first, counts) + within
+        table = np.column_stack([np.repeat(table, counts, axis=0), last])
     return table

@@ -10,22 +10,12 @@ import numpy as np
 
 from ..arrays import Array, Index, Product
 from ..backend import times
+from ..limits import ENUMERATION_SIZE, ENUMERATION_WORK, ROUGH_ROWS
 from .base import Draw, GradientField, choose, nonnegative
 from .index_sets import all_indices, elementary, leave_one_out, nothing_yet, without
 
 if TYPE_CHECKING:
     from .products import ProductFamily
-
-ENUMERATION_WORK = 2e7
-"""Multiplications up to which all gradients are computed rather than a tree of masses: some
-milliseconds, less than the dual solution that comes with them. Set by judgement, not measured."""
-
-ENUMERATION_SIZE = 2_000_000
-"""Kernels up to which all gradients are computed. Set by judgement, not measured."""
-
-ROUGH_ROWS = 4096
-"""Rows up to which the sum of all kernels is kept, for masses up to rounding: a matrix of 128 MB.
-Set by judgement, not measured."""
 
 CANCELLATION = 1e-7
 """Largest share of rounding errors in a table of masses. Set by judgement, not measured."""
@@ -35,10 +25,6 @@ class ProductField(GradientField):
     """The gradient over a product family at one dual point."""
 
     family: ProductFamily
-
-    def __init__(self, family: ProductFamily, alpha: Array) -> None:
-        super().__init__(family, alpha)
-        self._tables: dict[int, Array] = {}
 
     @property
     def enumerated(self) -> bool:
@@ -114,6 +100,11 @@ class ProductField(GradientField):
         weight = self.family.index_set.weight
         parts = zip(self._masses, self.family.table_multiplicities, self.family.rho, strict=True)
         return np.concatenate([masses * weight(m) / rho**2 for masses, m, rho in parts])
+
+    @cached_property
+    def _tables(self) -> dict[int, Array]:
+        """Masses of the first move of a product, by its degree, once they are known."""
+        return {}
 
     def moves(self, state: Any, remaining: int, prefix: Product) -> Array:
         """Return the masses of the next move, of shape (r, L): column l takes a kernel l + 1 times.

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
-from ..arrays import Array, Index, Product, approximately
-from ..backend import beside
+from ..arrays import Array, Index, Product
+from ..backend import approximately, beside
 from ..bases import BaseKernels
 from ..bases.columns import all_products_of_columns
+from ..limits import POLYNOMIAL_BYTES
 from .base import KernelFamily, as_numbers
 from .index_sets import IndexSet, Monomials, all_indices, elementary, without
 from .pricing import Pricer, ProductPricer
 from .product_field import ProductField
-
-POLYNOMIAL_BYTES = 256 * 2**20
-"""Bytes that the symmetric polynomials, n x n matrices, may take, or else they are made for some
-rows at a time. Set by judgement, not measured."""
 
 
 class ProductFamily(KernelFamily):
@@ -82,7 +79,7 @@ class ProductFamily(KernelFamily):
     @property
     def size(self) -> int:
         """Exact number of kernels in the index set."""
-        return sum(self.counts)
+        return sum(self.index_set.count(self.bases.count, d) for d in range(self.degree + 1))
 
     @property
     def distinct(self) -> int:
@@ -156,26 +153,25 @@ class ProductFamily(KernelFamily):
         draws: list[Index] = [draw(self.bases.count, int(d), rng) for d in degrees]
         return draws, self.multiplicities(draws) / approximately(self.size)
 
-    def multiplicities(self, indices: Sequence[Index]) -> Array:
+    def multiplicities(self, indices: Sequence[Any]) -> Array:
         """Return how many members of the index set each kernel stands for."""
-        out, products = np.ones(len(indices)), self.products(indices)
-        if not self.index_set.merged:
-            return out
-        degrees = _degrees(products)
-        for degree in np.unique(degrees).tolist():
+        out, degrees = np.ones(len(indices)), np.array(list(map(len, indices)))
+        for degree in np.unique(degrees).tolist() if self.index_set.merged else ():
             which = np.flatnonzero(degrees == degree)
-            table = np.array([products[i] for i in which.tolist()], dtype=np.int64)
+            table = np.array([indices[i] for i in which.tolist()], dtype=np.int64)
             out[which] = self.index_set.multiplicity(table.reshape(len(which), degree))
         return out
 
-    def weights(self, indices: Sequence[Index]) -> Array:
+    def weights(self, indices: Sequence[Any]) -> Array:
         r"""Return :math:`\rho_i^{-2}`."""
-        merged = self.index_set.weight(self.multiplicities(indices))
-        return merged / self.rho[_degrees(self.products(indices))] ** 2
+        merged: Array | float = 1.0
+        if self.index_set.merged:
+            merged = self.index_set.weight(self.multiplicities(indices))
+        return merged / self.rho[list(map(len, indices))] ** 2
 
-    def unmerged_weights(self, indices: Sequence[Index]) -> Array:
+    def unmerged_weights(self, indices: Sequence[Any]) -> Array:
         r"""Return :math:`\rho_d^{-2}` of the kernels' degrees."""
-        return self.rho[_degrees(self.products(indices))] ** -2.0
+        return self.rho[list(map(len, indices))] ** -2.0
 
     def on(self, bases: BaseKernels) -> Self:
         """Return the same family on other rows."""
@@ -239,7 +235,3 @@ class ProductFamily(KernelFamily):
                 for j in prefix:
                     polynomials = without(polynomials, cross.kernel(j))
             yield rows, self.index_set.move_weights(polynomials, remaining)
-
-
-def _degrees(products: Sequence[Product]) -> Array:
-    return np.fromiter(map(len, products), dtype=int, count=len(products))

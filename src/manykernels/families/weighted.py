@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -32,27 +33,18 @@ class WeightedFamily(KernelFamily):
     weight. The field's ``mass`` is that of the proposal, not the sum of the weighted gradients.
     """
 
+    size = property(attrgetter("family.size"), doc="Exact number of members of the index set.")
+    distinct = property(attrgetter("family.distinct"), doc="Number of distinct kernels.")
+    enumeration_work = property(
+        attrgetter("family.enumeration_work"), doc="Multiplications that every gradient takes."
+    )
+
     def __init__(self, family: KernelFamily, weight: Callable[[Any], float]) -> None:
         super().__init__(family.bases, family.names)
         self.family, self.weight = family, weight
         self.listable, self.drawable = family.listable, family.drawable
         # The sum of all kernels, and the best of all, are found by listing them.
         self.priceable = self.summable = family.listable
-
-    @property
-    def size(self) -> int:
-        """Exact number of members of the index set."""
-        return self.family.size
-
-    @property
-    def distinct(self) -> int:
-        """Number of distinct kernels."""
-        return self.family.distinct
-
-    @property
-    def enumeration_work(self) -> float:
-        """Multiplications that computing every gradient takes."""
-        return self.family.enumeration_work
 
     def indices(self) -> list[Index]:
         """Return all distinct kernels."""
@@ -96,15 +88,10 @@ class WeightedField(GradientField):
         super().__init__(family, alpha)
         self.inner = family.family.at(alpha)
 
-    @property
-    def enumerated(self) -> bool:
-        """Whether the gradient of every kernel is computed anyway."""
-        return self.inner.enumerated
-
-    @property
-    def mass(self) -> float:
-        """Mass of the proposal."""
-        return self.inner.mass
+    enumerated = property(
+        attrgetter("inner.enumerated"), doc="Whether every gradient is computed anyway."
+    )
+    mass = property(attrgetter("inner.mass"), doc="Mass of the proposal.")
 
     def draw(self, count: int, rng: np.random.Generator) -> Draw:
         """Draw from the unweighted family, with importance ratios for the weighted one."""

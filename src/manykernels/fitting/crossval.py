@@ -12,10 +12,10 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
 
 from ..arrays import Array
+from ..backend import generator
 from ..function import Function, without_shares
 from ..limits import SPLIT_ROWS
 from ..notices import InterruptedWarning, notify
-from ..randomness import generator
 from ..rows import Fits, Prepared, Rows
 from ..solvers import Result
 from ..spec import Search, Spec, StopRule
@@ -123,8 +123,8 @@ class Choice:
         known = [(fold.test, fold.predictions) for fold in self.folds]
         if not known or known[0][1] is None:
             raise ValueError(
-                "out-of-fold predictions are kept for rows in memory, and not in model files. Use "
-                "function_ of each of folds."
+                "out-of-fold predictions are kept for rows in memory, and not in model files. For "
+                "rows in parts use the function of each of choice_.folds."
             )
         total, times = np.zeros((count, known[0][1].shape[1])), np.zeros((count, 1))
         for test, values in known:
@@ -149,9 +149,10 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
     search = spec.search
     assert search is not None
     if search.debias and spec.greedy is None and any(p > 1 for p in spec.exponents):
+        p = spec.exponents[0] if len(spec.exponents) == 1 else list(spec.exponents)
         raise ValueError(
-            f"debias=True needs p = 1 or solver='greedy'; got p={spec.exponents}. With p > 1 every "
-            "kernel has a weight: there is no selection to refit. Use p=1."
+            f"debias=True needs p = 1 or solver='greedy'; got p={p}. With p > 1 every kernel has a "
+            "weight: there is no selection to refit. Use p=1."
         )
     splits = list(_splits(spec, rows))
     if not splits:
@@ -160,9 +161,10 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
     candidates: list[Candidate] = []
     ready: dict[int, Prepared] = {}
     for degree in spec.degrees:
-        last = ready[candidates[-1].degree] if candidates else None
-        again = last is None or last.kernels.by_degree
-        ready[degree] = rows.prepare(spec, degree) if again or last is None else last
+        shared = next(iter(ready.values()), None)
+        if shared is None or shared.kernels.by_degree:
+            shared = rows.prepare(spec, degree)
+        ready[degree] = shared
         for p in spec.exponents:
             fits = ready[degree].fits(spec, degree, p)
             if search.debias and not fits.family.explicit:

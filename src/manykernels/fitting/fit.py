@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import Array
+from ..backend import generator
 from ..function import Function
 from ..notices import InterruptedWarning, notify
-from ..randomness import generator
 from ..rows import Prepared, Rows
 from ..solvers import Result
 from ..spec import Spec
@@ -80,7 +80,7 @@ def weigh(spec: Spec, rows: Rows, prepared: Prepared) -> Outcome:
     warn_of(spec, result)
     learnt = fits.predictor(result)
     function = Function(prepared.kernels, prepared.scaler, learnt, rows.classes)
-    return Outcome(function, fits.dual(result), result, size)
+    return Outcome(function, prepared.dual(result.solution.alpha), result, size)
 
 
 def learn(spec: Spec, rows: Any, prepared: Any) -> Outcome:

@@ -11,7 +11,7 @@ from math import inf, isfinite, log
 from time import perf_counter
 from typing import Protocol
 
-from ..arrays import approximately
+from ..backend import approximately
 from ..solvers import State
 
 EVERY_SECONDS = 2.0
@@ -26,7 +26,6 @@ class Display(Protocol):
 
     def show(self, text: str, share: float, seconds: float, left: float | None) -> None:
         """Show what is going on, the share that is done, and seconds spent and left."""
-        ...
 
 
 class Lines:

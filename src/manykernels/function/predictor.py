@@ -35,15 +35,12 @@ class Learnt(Protocol):
     @property
     def intercept(self) -> Array:
         """The constants, of shape (c,)."""
-        ...
 
     def decision(self, bases: FeatureBlocks | GramStack) -> Array:
         """Return the function on new rows, of shape (n_new, c)."""
-        ...
 
     def kernel(self, left: FeatureBlocks | GramStack, right: FeatureBlocks | GramStack) -> Array:
         """Return the learnt kernel between two sets of rows."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,17 @@
 """Base kernels by name or by function, and the columns each one sees."""
 
-from .argument import KERNEL_FUNCTIONS, only_linear, resolve, uses_maps
+from .argument import KERNEL_FUNCTIONS
 from .functions import Precomputed, check_gram, rbf, refuse_large
-from .sets import FunctionKernels, KernelSet, LinearKernels, MapKernels, PairwiseKernel
+from .sets import (
+    FunctionKernels,
+    KernelSet,
+    LinearKernels,
+    MapKernels,
+    PairwiseKernel,
+    only_linear,
+    resolve,
+    uses_maps,
+)
 
 __all__ = [
     "KERNEL_FUNCTIONS",

@@ -1,19 +1,23 @@
-"""Base kernels of four kinds, resolved against the columns of X."""
+"""Base kernels of four kinds, and which of them the public ``kernels`` argument asks for."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics.pairwise import linear_kernel
 
 from ..arrays import Array
 from ..backend import HOST, beside, filled, on_host
-from ..bases import FeatureBlocks, GramStack
+from ..bases import BaseKernels, FeatureBlocks, GramStack
 from ..feature_maps import MAPS, FeatureMap, affordable_functions, choose_maps
+from .argument import parse_function, parse_maps
 from .functions import KernelFunction, Precomputed, check_gram, rbf, refuse_large
 
 
@@ -54,13 +58,12 @@ class KernelSet(ABC):
         """Columns of X that each base kernel is a function of; none for kernels of whole rows."""
         return list(self.columns)
 
-    def use(self, rows: Array, shape: tuple[int, int]) -> None:
+    def use(self, rows: Array, shape: tuple[int, int]) -> None:  # noqa: B027
         """Take note of which rows of X, of a given shape, are trained on; before ``fit``."""
-        return
 
     def fit(
         self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
-    ) -> FeatureBlocks | GramStack:
+    ) -> BaseKernels:
         """Remember the training rows if they are needed later; return the base kernels on them.
 
         ``X`` is standardised, ``raw`` is not; row weights add up to one, by default equal. The
@@ -69,12 +72,12 @@ class KernelSet(ABC):
         return self.on(X, raw, place)
 
     @abstractmethod
-    def on(self, X: Array, raw: Array, place: Any = HOST) -> FeatureBlocks | GramStack:
+    def on(self, X: Array, raw: Array, place: Any = HOST) -> BaseKernels:
         """Return the base kernels on new rows (between new and training rows)."""
 
     def pair(
         self, X: Array, raw: Array, other: Array, other_raw: Array
-    ) -> tuple[FeatureBlocks | GramStack, FeatureBlocks | GramStack]:
+    ) -> tuple[BaseKernels, BaseKernels]:
         """Return what the learnt kernel between two sets of rows is made of, for either set.
 
         Matrices hold the values between both sets, and stand for both.
@@ -115,7 +118,7 @@ class MapKernels(KernelSet):
     rows: int | None = None
     learns = True
 
-    @property
+    @cached_property
     def names(self) -> list[str]:  # type: ignore[override]
         """Names of the base kernels, those of one column alike."""
         return [name for name, _, _ in self.fitted] or self.labels
@@ -140,29 +143,26 @@ class MapKernels(KernelSet):
             if isinstance(kind, str) and kind == "linear":
                 self.fitted.append((label, None, columns))
                 continue
-            x = _seen(X, columns)
+            x = X[:, columns[0]] if len(columns) == 1 else X[:, columns]
             if isinstance(kind, str):
                 chosen = choose_maps(x, *afford) if kind == "auto" else [MAPS[kind]()]
             else:
                 chosen = [deepcopy(kind)]
             self.fitted += [(label, fresh.fit(x, weights), columns) for fresh in chosen]
+        self.names = [label for label, _, _ in self.fitted]
         return self.on(X, raw, place)
 
     def on(self, X: Array, raw: Array, place: Any = HOST) -> FeatureBlocks:
         """Return the features of new rows."""
-        blocks = [
-            X[:, columns] if fitted is None else fitted.features(_seen(X, columns))
-            for _, fitted, columns in self.fitted
-        ]
+        blocks = []
+        for _, fitted, columns in self.fitted:
+            # A map sees a column, of shape (n,), or several, of shape (n, c).
+            seen = X[:, columns[0]] if fitted and len(columns) == 1 else X[:, columns]
+            blocks.append(seen if fitted is None else fitted.features(seen))
         # A column without any variation has no function; it keeps one, which is zero.
         blocks = [block if block.shape[1] else np.zeros((len(X), 1)) for block in blocks]
         whole = beside(np.hstack(blocks), place)
         return FeatureBlocks(whole, [block.shape[1] for block in blocks])
-
-
-def _seen(X: Array, columns: Array) -> Array:
-    """Return what a feature map sees: a column, of shape (n,), or several, of shape (n, c)."""
-    return X[:, columns[0]] if len(columns) == 1 else X[:, columns]
 
 
 @dataclass
@@ -259,8 +259,7 @@ class PairwiseKernel(KernelSet):
         """Remember which rows of a square matrix are used, and so which columns."""
         if shape[0] != shape[1]:
             raise ValueError(
-                'X must be a square kernel matrix for kernels="precomputed"; '
-                f"got shape {shape}. "
+                f'X must be a square kernel matrix for kernels="precomputed"; got shape {shape}. '
                 "For several kernels use kernels=[Precomputed(K1), ...] and row numbers as X."
             )
         self.columns = rows
@@ -287,3 +286,62 @@ class PairwiseKernel(KernelSet):
             )
         stack = self.on(X, raw)
         return stack, stack
+
+
+def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> KernelSet:
+    """Turn the public ``kernels`` argument into base kernels, or say what is wrong with it.
+
+    The degree is that of the products they are made for.
+    """
+    count = len(feature_names)
+    if isinstance(kernels, str):
+        if kernels == "precomputed":
+            return PairwiseKernel()
+        items = [(kernels, [j]) for j in range(count)]
+        single = [np.array([j]) for j in range(count)]
+        if kernels == "linear":
+            return LinearKernels(single, list(feature_names))
+        if kernels == "auto" or kernels in MAPS:
+            return MapKernels([kernels] * count, single, list(feature_names), degree)
+    else:
+        listed = list(kernels) if isinstance(kernels, list) else [kernels]
+        if not listed:
+            raise ValueError('kernels must not be empty; got []. Use kernels="linear".')
+        items = [item if isinstance(item, tuple) else (item, None) for item in listed]
+        for j, item in enumerate(items):
+            if len(item) != 2:
+                raise ValueError(
+                    f"kernels[{j}] must be a kernel or a pair (kernel, columns); got a tuple of "
+                    f'{len(item)}. Write it as in ("rbf", ["age", "income"]).'
+                )
+    mapped = [uses_maps([item]) for item in items]
+    if any(mapped):
+        functions, columns, names = parse_maps(items, mapped, feature_names)
+    else:
+        parsed = [parse_function(j, *item, feature_names) for j, item in enumerate(items)]
+        functions, columns, names = (list(part) for part in zip(*parsed, strict=True))
+    names = [name if names.count(name) == 1 else f"{name}[{j}]" for j, name in enumerate(names)]
+    if any(mapped):
+        return MapKernels(functions, columns, names, degree)
+    if all(function is linear_kernel for function in functions):
+        return LinearKernels(columns, names)
+    return FunctionKernels(functions, columns, names)
+
+
+def only_linear(kernels: Any) -> bool:
+    """Tell whether the public ``kernels`` argument names linear kernels only."""
+    items = kernels if isinstance(kernels, list) else [kernels]
+    heads = [item[0] if isinstance(item, tuple) and item else item for item in items]
+    return bool(heads) and all(isinstance(head, str) and head == "linear" for head in heads)
+
+
+def uses_maps(kernels: Any) -> bool:
+    """Tell whether the public ``kernels`` argument has kernels by feature maps."""
+    items = kernels if isinstance(kernels, list) else [kernels]
+    heads = [item[0] if isinstance(item, tuple) and item else item for item in items]
+    return any(
+        head == "auto" or head in MAPS
+        if isinstance(head, str)
+        else hasattr(head, "features") and hasattr(head, "fit")
+        for head in heads
+    )

@@ -184,10 +184,6 @@ class PassFits:
             shares[order],
         )
 
-    def dual(self, result: Result) -> None:
-        """Return nothing: dual variables stay with the rows."""
-        return None
-
     def judge(self, rows: Totals) -> Callable[[Result], tuple[float, None]]:
         """Return a function from results to their mean loss on other rows; a pass for each.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..arrays import approximately
+from ..backend import approximately
 from ..limits import MOST_ENTRIES, MOST_FEATURES
 from ..losses import SmoothLoss, Squared
 from .growing import Growing

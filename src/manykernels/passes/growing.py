@@ -22,7 +22,7 @@ FEWEST_ENTRANTS = 20
 ENTRY_SHARE = 0.999
 """Kernels whose gradient is this share of the mean gradient in use, or more, may enter."""
 
-IDLE_ROUNDS = 2
+IDLE_PASSES = 2
 """Rounds without a new kernel after which only rounding is left to improve."""
 
 
@@ -67,7 +67,7 @@ class Growing(PassFits):
                 room = max(FEWEST_ENTRANTS, len(theta))
                 fresh = gradients.top(room, ENTRY_SHARE * limit, set(model.indices))
                 idle = 0 if fresh else idle + 1
-                if idle > IDLE_ROUNDS:
+                if idle > IDLE_PASSES:
                     break  # rounding: the set is right and its optimum as good as can be had
                 inside = Whole(self.parts, self.recipe, [*model.indices, *fresh])
                 goal = INNER_SHARE * min(1.0, max(certificate.relative, stop.tol))

@@ -13,7 +13,7 @@ from ..families import ListFamily
 from ..function import make_predictor
 from ..losses import Squared
 from ..objective import Problem
-from ..solvers import Result, Solver, match, run
+from ..solvers import Callback, Result, Solver, match, run
 from ..spec import StopRule
 from .moments import Moments, compressed
 from .sums import PartsModel, Recipe
@@ -50,6 +50,7 @@ class Quadratic:
         strength: float,
         stop: StopRule,
         rng: np.random.Generator,
+        callback: Callback | None = None,
     ) -> Result:
         """Return the optimum."""
         here = replace(self.problem, strength=strength / self.moments.weight)
@@ -61,7 +62,8 @@ class Quadratic:
             max(stop.max_iter, LEAST_STEPS),
             stop.tol,
             stop.max_time,
-            start=self.last,
+            callback,
+            self.last,
         )
         return self.last
 

@@ -23,7 +23,6 @@ class Totals(Protocol):
 
     def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return the sum over parts of ``function(block, *arguments)``; one pass."""
-        ...
 
 
 @dataclass(frozen=True)

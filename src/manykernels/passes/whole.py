@@ -33,7 +33,7 @@ INNER_SHARE = 0.1
 COMBINED_STEPS = 6
 """Steps that Anderson acceleration combines. Set by judgement, not measured."""
 
-FLAT = 1e-12
+ROUNDING_RISE = 1e-12
 """Relative change of an objective that is no more than rounding."""
 
 
@@ -77,7 +77,7 @@ class Whole(PassFits):
         """Return the model of a strength, from that of another one."""
         if isinstance(self.recipe.loss, Squared):
             self.prepare()
-            return self._placed(self.quadratic.solve(solver, strength, stop, rng))
+            return self._placed(self.quadratic.solve(solver, strength, stop, rng, callback))
         return self._curved(solver, strength, stop, rng, start, callback)
 
     def prepare(self) -> Moments:
@@ -126,7 +126,7 @@ class Whole(PassFits):
                 objective, certificate = self._judged(sums, model, strength)
                 active = int(np.count_nonzero(self._norms(model.coefficients)))
                 record.add(passes, objective, certificate, active)
-                if best is not None and objective > best[0] * (1 + FLAT):
+                if best is not None and objective > best[0] * (1 + ROUNDING_RISE):
                     past.clear()
                     if careful is None and floor >= 1:
                         break  # rounding: no further progress is possible

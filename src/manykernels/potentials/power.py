@@ -8,7 +8,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from ..arrays import Array, approximately
+from ..arrays import Array
+from ..backend import approximately
 
 
 @dataclass(frozen=True)

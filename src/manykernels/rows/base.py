@@ -27,16 +27,13 @@ class Fits(Protocol):
     @property
     def family(self) -> KernelFamily:
         """The kernels."""
-        ...
 
     @property
     def centre(self) -> float:
         """What was subtracted from real targets."""
-        ...
 
     def start(self, rng: np.random.Generator) -> tuple[float, float]:
         """Return the risk of the best constant, and the dual norm of the gradients there."""
-        ...
 
     def solve(
         self,
@@ -48,30 +45,21 @@ class Fits(Protocol):
         callback: Callback | None = None,
     ) -> Result:
         """Return the model of a strength, found from that of another one if there is one."""
-        ...
 
     def refit(self, result: Result) -> Result:
         """Return the model of the same kernels without a penalty."""
-        ...
 
     def grow(self, greedy: Greedy, stop: StopRule, rng: np.random.Generator) -> Iterator[Result]:
         """Yield the models of 0, 1, 2, ... terms."""
-        ...
 
     def judge(self, rows: Any) -> Callable[[Result], tuple[float, Array | None]]:
         """Return a function from models to their mean loss on other rows and predictions there.
 
         Rows in parts keep their predictions: None.
         """
-        ...
 
     def predictor(self, result: Result) -> Predictor:
         """Return the learnt function of a model."""
-        ...
-
-    def dual(self, result: Result) -> Array | None:
-        """Return the dual variables of all rows, of shape (n, c), if they are here."""
-        ...
 
 
 class Prepared(Protocol):
@@ -80,16 +68,16 @@ class Prepared(Protocol):
     @property
     def kernels(self) -> KernelSet:
         """The base kernels."""
-        ...
 
     @property
     def scaler(self) -> StandardScaler | None:
         """How columns were standardised."""
-        ...
+
+    def dual(self, alpha: Array) -> Array | None:
+        """Return dual variables as ones of all rows, of shape (n, c), if rows are here."""
 
     def fits(self, spec: Spec, degree: int, p: float) -> Fits:
         """Return the fits of a degree and an exponent."""
-        ...
 
 
 class Rows(Protocol):
@@ -98,30 +86,23 @@ class Rows(Protocol):
     @property
     def count(self) -> int:
         """Number of rows."""
-        ...
 
     @property
     def classes(self) -> Array:
         """The classes, empty for real targets."""
-        ...
 
     @property
     def in_memory(self) -> bool:
         """Whether all rows are in the memory of this process."""
-        ...
 
     def threads(self) -> AbstractContextManager[Any]:
         """Return a context with as many BLAS threads as work on these rows can use."""
-        ...
 
     def for_splitter(self) -> tuple[Array, Array]:
         """Return what scikit-learn's splitters ask for: rows, and targets or class numbers."""
-        ...
 
     def split(self, train: Array, test: Array) -> tuple[Self, Self]:
         """Return the rows of a fold to train on and those left out, or refuse the fold."""
-        ...
 
     def prepare(self, spec: Spec, degree: int) -> Prepared:
         """Standardise the columns and fit the base kernels, for products up to a degree."""
-        ...

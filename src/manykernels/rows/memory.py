@@ -13,13 +13,14 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from ..arrays import Array, Index
-from ..backend import to_host
+from ..backend import largest_size, to_host
 from ..bases import FeatureBlocks, GramStack
 from ..families import KernelFamily
 from ..function import Predictor, make_predictor, scaled
 from ..kernels import KernelSet, resolve
 from ..limits import ONE_THREAD_ROWS
 from ..objective import Problem
+from ..passes.base import LIGHT_FOLDS
 from ..solvers import Callback, Greedy, Result, Solver, describe, match, run
 from ..solvers.paths import at_no_effect, growing, unpenalised
 from ..spec import Spec, StopRule
@@ -87,6 +88,8 @@ class MemoryRows:
         """Return the rows of a fold to train on and those left out."""
         inside, outside = self._some(train, train), self._some(test, train)
         live = inside.y[inside.weights > 0]
+        if not len(live) or not np.any(outside.weights > 0):
+            raise ValueError(LIGHT_FOLDS)
         if len(self.classes) and np.any(np.ptp(live, axis=0) == 0):
             raise ValueError(LACKING)
         return inside, outside
@@ -195,6 +198,7 @@ class MemoryFits:
 
     def grow(self, greedy: Greedy, stop: StopRule, rng: np.random.Generator) -> Iterator[Result]:
         """Yield the models of 0, 1, 2, ... terms."""
+        match(greedy, self.problem, self.family)
         return growing(greedy, self.problem, self.family, stop.max_iter, stop.max_time, rng)
 
     def judge(self, rows: MemoryRows) -> HeldOut:
@@ -205,10 +209,6 @@ class MemoryFits:
         """Return the learnt function of a model."""
         learnt = make_predictor(self.family, result, self.problem.weights)
         return replace(learnt, intercept=learnt.intercept + self.centre)
-
-    def dual(self, result: Result) -> Array:
-        """Return the dual variables of all rows, of shape (n, c)."""
-        return self.prepared.dual(result.solution.alpha)
 
 
 class HeldOut:
@@ -249,7 +249,7 @@ class HeldOut:
 
 def _refuse_overflow(bases: FeatureBlocks | GramStack, degree: int) -> None:
     power = 2 * degree if bases.explicit else degree
-    largest = bases.largest
+    largest = largest_size(bases.matrix)
     if largest > 1 and power * np.log10(largest) > LARGEST_EXPONENT:
         raise ValueError(
             f"X has values so large that products of degree {degree} overflow; the largest base "

@@ -228,6 +228,9 @@ class PartedPrepared:
     kernels: KernelSet
     scaler: StandardScaler | None
 
+    def dual(self, alpha: Array) -> None:
+        """Return nothing: dual variables stay with the rows."""
+
     def fits(self, spec: Spec, degree: int, p: float) -> Fits:
         """Return the fits of a degree and an exponent."""
         summary, scaler, classes = self.rows.summary, self.scaler, self.rows.classes

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import Index
+from ..backend import approximately
 from ..certificate import from_norm
 from ..dual import FeatureSystem, GramSystem, System, solve
 from ..families import KernelFamily
@@ -70,7 +71,7 @@ class ClosedForm:
         values = system.values(coefficients)
         norm = float(system.inner(coefficients, coefficients, values).sum())
         certificate = from_norm(problem, solution, norm, "exact")
-        theta, count = np.ones(len(indices)), family.distinct
+        theta, count = np.ones(len(indices)), int(approximately(family.distinct))
         yield KernelTotal(1, indices, theta, solution, certificate, None, count, closed)
 
 

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..arrays import Array, Index, approximately
-from ..backend import columnwise, take
+from ..arrays import Array, Index
+from ..backend import approximately, columnwise, take
 from ..certificate import Certificate, from_norm
 from ..dual import DualSolution, GramSystem, System, TallColumns, solve
 from ..families import KernelFamily
@@ -44,7 +44,7 @@ contract, and the analytic update is taken. Set by judgement, not measured."""
 
 ROUNDED_GRADIENT = 1e-24
 """Share of the largest gradient up to which a gradient is rounding and its kernel gets no weight.
-The square of what rounding leaves of an inner product, with room to spare."""
+Set by judgement, not measured."""
 
 LOWEST_LOG_WEIGHT = np.log(1e-100)
 """Least logarithm of a weight, relative to the largest: its powers must not underflow."""

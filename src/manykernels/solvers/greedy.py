@@ -25,8 +25,8 @@ both relative to what is left to explain: below it the family is priced anew. Se
 not measured."""
 
 ROUNDED_RESIDUAL = 1e-28
-"""Share of the target's sum of squares up to which a residual is rounding and selection ends: the
-square of what rounding leaves, with room to spare."""
+"""Share of the target's sum of squares up to which a residual is rounding and selection ends. Set
+by judgement, not measured."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from ..arrays import approximately
 from ..certificate import Certificate, affordable, exact, from_draws
 from ..dual import DualSolution, solve
 from ..families import KernelFamily
@@ -87,7 +86,7 @@ def run(
         for state in begin(problem, family, rng):
             seconds = time.perf_counter() - began
             gap = state.certificate.relative
-            active = approximately(state.active)
+            active = float(state.active)
             values = (state.k - 1, seconds, state.solution.objective, gap, active)
             record = dict(zip(HISTORY, values, strict=True))
             for key, value in record.items():

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from ..arrays import approximately
-from ..backend import on_host
+from ..backend import approximately, on_host
 from ..families import KernelFamily, ProductFamily
-from ..families.pricing import SIDE_ENTRIES, ProductPricer
+from ..families.pricing import ProductPricer
+from ..limits import SIDE_ENTRIES
 from ..losses import Loss
 from ..objective import Problem
 from .base import Needs, Solver, refuse_kinks
@@ -25,7 +25,7 @@ for by name. Set by judgement, not measured."""
 
 WORK_LIMIT = 2e11
 """Multiplications of one pricing of the family, or of one full pass, up to which it is affordable:
-some ten seconds of one core."""
+some ten seconds."""
 
 REFUSED_FACTOR = 100.0
 """Factor by which a solver that was asked for may exceed that limit before it is refused: some

@@ -1,11 +1,10 @@
 """The kernels of largest gradient in a family, without holding the gradients of all.
 
-For products, in stages: ``layout`` cuts them in two, ``tables`` multiplies the halves, ``spreads``
-says how much kernels vary over the rows, ``search`` finds the best; all in one ``Precision``.
+For products, in stages: ``tables`` cuts them in two (``Layout``) and multiplies the halves
+(``Tables``), all in one ``Precision``; ``spreads`` says how much kernels vary over the rows;
+``search`` finds the best.
 """
 
-from .limits import SIDE_ENTRIES
-from .search import ProductPricer
-from .shortlist import ListPricer, Pricer, Shortlist, pricer
+from .search import ListPricer, Pricer, ProductPricer, Shortlist, pricer
 
-__all__ = ["SIDE_ENTRIES", "ListPricer", "Pricer", "ProductPricer", "Shortlist", "pricer"]
+__all__ = ["ListPricer", "Pricer", "ProductPricer", "Shortlist", "pricer"]

@@ -1,23 +1,86 @@
-"""The products of largest score: the best rows of tables, and the best products in them."""
+"""The kernels of largest score: of any family by listing it, of products by tables of scores.
+
+In tables, the best rows are found first, and the best products in them.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ...arrays import Array, Product, approximately
-from ...backend import beside, largest, namespace, take, to_host
+from ... import limits
+from ...arrays import Array, Index, Product
+from ...backend import approximately, beside, largest, namespace, take, to_host
 from ..index_sets import Monomials
-from . import limits
-from .layout import Layout, Piece
-from .precision import Precision
-from .shortlist import Shortlist
-from .spreads import Spreads, unit_size
-from .tables import Tables
+from .spreads import Spreads, inverse, unit_size
+from .tables import Layout, Piece, Precision, Tables
 
 if TYPE_CHECKING:
+    from ..base import KernelFamily
     from ..products import ProductFamily
+
+
+class Shortlist(NamedTuple):
+    """Kernels in descending order of their scores."""
+
+    indices: list[Index]
+    scores: Array
+
+
+class Pricer(Protocol):
+    """Finds the kernels of largest score at one dual point after another."""
+
+    def top(self, alpha: Array, count: int, above: float = 0.0) -> Shortlist:
+        r"""Return the ``count`` kernels of largest score, of those with one above a threshold.
+
+        The score is the gradient :math:`g_i`, or :math:`g_i / \sigma_i^2` if the pricer was made
+        with row weights; ``alpha`` is of shape (n, c).
+        """
+        ...
+
+
+def pricer(
+    family: KernelFamily, weights: Array | None = None, bits: int = 64, centred: bool = True
+) -> Pricer:
+    r"""Return the pricer of a family.
+
+    Parameters
+    ----------
+    family : KernelFamily
+        The kernels; a family that is ``priceable``.
+    weights : ndarray of shape (n,), optional
+        Weights of the rows, adding up to one. If given, gradients are divided by the kernels'
+        spreads :math:`\sigma_i^2 = \sum_t s_t \|\phi_i(x_t) - \bar\phi_i\|^2`, in which
+        :math:`\rho_i` has no part; kernels without spread have the score 0.
+    bits : {64, 32}, default=64
+        Precision of the matrix products. With 32 bits scores are good to some 1e-6 of
+        :math:`\|\phi_i\|^2\|\alpha\|^2`.
+    centred : bool, default=True
+        Whether spreads are around the mean, or else around zero.
+    """
+    return family.pricer(weights, bits, centred)
+
+
+class ListPricer:
+    """Prices every kernel of a family that can be listed; O(n^2 d) for d kernels of matrices."""
+
+    def __init__(
+        self, family: KernelFamily, row_weights: Array | None = None, centred: bool = True
+    ) -> None:
+        self.family, self.indices = family, family.indices()
+        self.inverse: Array | float = 1.0
+        if row_weights is not None:
+            products, scales = family.products(self.indices), family.weights(self.indices)
+            squares, means = family.bases.mean_squares(products, scales, row_weights)
+            self.inverse = inverse(squares, means * centred) * family.unmerged_weights(self.indices)
+
+    def top(self, alpha: Array, count: int, above: float = 0.0) -> Shortlist:
+        """Return the kernels of largest score."""
+        scores = self.family.at(alpha).all() * self.inverse
+        best = np.argsort(-scores, kind="stable")[:count]
+        best = best[scores[best] > above]
+        return Shortlist([self.indices[i] for i in best.tolist()], scores[best])
 
 
 class BestRows(NamedTuple):
@@ -71,7 +134,6 @@ class ProductPricer:
         self.layout = Layout(bases, family.index_set.strict, self.precision)
         self.tables = Tables(self.layout)
         self.spreads = None if row_weights is None else Spreads(self.tables, row_weights, centred)
-        self._orders: dict[tuple[int, int], tuple[Any, Any]] = {}
 
     @staticmethod
     def side_entries(family: ProductFamily) -> float:
@@ -87,7 +149,7 @@ class ProductPricer:
         length = float(np.linalg.norm(alpha))
         if not length > 0 or count < 1:
             return Shortlist([], np.empty(0))
-        unit = self.precision.near(alpha / length)
+        unit = beside(alpha / length, self.precision.place, self.precision.products)
         least = above / length**2
         rows = [self._best_rows(degree, unit, count) for degree in range(self.family.degree + 1)]
         # The best rows of all degrees together.
@@ -113,53 +175,37 @@ class ProductPricer:
 
     def _best_rows(self, degree: int, unit: Any, count: int) -> BestRows:
         """Return the pairs of a beginning and a kernel below which the best scores are."""
-        pieces = list(self.layout.pieces(degree))
+        left, _, right = self.layout.sides(degree)
+        pieces = list(self.layout.pieces(degree, left, right))
         if not pieces:
             nothing = np.empty(0, dtype=int)
             return BestRows(np.empty(0), nothing, nothing, nothing, nothing, [], [])
-        xp, kept = namespace(unit), []
-        size = sum(piece.height * (piece.right.stop - piece.right.start) for piece in pieces)
+        xp, kept, maxima = namespace(unit), [], []
+        between = [piece.kernels or slice(0, 1) for piece in pieces]
+        wide = np.array([one.stop - one.start for one in between])
+        heights = wide * np.array([piece.left.stop - piece.left.start for piece in pieces])
+        size = heights @ np.array([piece.right.stop - piece.right.start for piece in pieces])
         keep = size <= limits.KEPT_SCORES and self.precision.rough is None
         keep = keep and (len(pieces) == 1 or not self.precision.device)
-        maxima = []
         for number, piece in enumerate(pieces):
-            scores = self._scores(number, piece, unit)
+            scores = self.tables.of_piece(piece, unit, squared=False)
+            if self.spreads is not None:
+                scores *= self.spreads.inverse_of_piece(number, piece)
+            if degree > 1:
+                scores = self.layout.in_order(number, piece, scores)
             maxima.append(xp.max(scores, axis=1))
             if keep:
                 kept.append(scores)
         whole = xp.concat(maxima) if len(maxima) > 1 else maxima[0]
         best = np.sort(largest(whole, count))
         # From the position among all rows to the piece, the beginning and the kernel.
-        heights = np.array([piece.height for piece in pieces])
         ends = np.cumsum(heights)
         which = np.searchsorted(ends, best, side="right")
         within = best - (ends - heights)[which]
-        between = [piece.kernels or slice(0, 1) for piece in pieces]
-        wide = np.array([one.stop - one.start for one in between])[which]
-        begins = np.array([piece.left.start for piece in pieces])[which] + within // wide
-        kernels = np.array([one.start for one in between])[which] + within % wide
+        begins = np.array([piece.left.start for piece in pieces])[which] + within // wide[which]
+        kernels = np.array([one.start for one in between])[which] + within % wide[which]
         values = self._scaled(whole, best, degree)
         return BestRows(values, which, within, begins, kernels, pieces, kept)
-
-    def _scores(self, number: int, piece: Piece, unit: Any) -> Any:
-        """Return the scores of a piece, zero for products out of order."""
-        scores = self.tables.of_piece(piece, unit, squared=False)
-        if self.spreads is not None:
-            scores *= self.spreads.inverse_of_piece(number, piece)
-        if piece.degree < 2:
-            return scores
-        key = (piece.degree, number)
-        if key not in self._orders:
-            self._orders[key] = self.layout.order(piece)
-        # Only the first endings can be out of order, and only the last beginnings.
-        endings, begins = self._orders[key]
-        xp = namespace(scores)
-        cube = xp.reshape(scores, (-1, endings.shape[0], scores.shape[1]))
-        if endings.shape[1]:
-            cube[:, :, : endings.shape[1]] *= endings
-        if begins.shape[0]:
-            cube[cube.shape[0] - begins.shape[0] :, :, :] *= begins
-        return xp.reshape(cube, scores.shape)
 
     def _inside(
         self, degree: int, rows: BestRows, unit: Any, count: int, least: float
@@ -185,7 +231,7 @@ class ProductPricer:
             scores = self._scaled(flat, best, degree)
             best, scores = best[scores > 0], scores[scores > 0]
             i, j = np.divmod(best, table.shape[1])
-            left, right = self.layout.sides(degree)
+            left, _, right = self.layout.sides(degree)
             middle = kernels[i, None] if degree > 2 else np.empty((len(i), 0), dtype=int)
             found = np.hstack([left.table[begins[i]], middle, right.table[j + first]])
             indices += [tuple(row) for row in found.astype(int).tolist()]
@@ -198,7 +244,7 @@ class ProductPricer:
         if self.spreads is not None:
             scores *= self.spreads.inverse_of_rows(degree, begins, kernels)
         if degree > 1:
-            left, right = self.layout.sides(degree)
+            left, _, right = self.layout.sides(degree)
             edges = left.table[begins, -1] if degree == 2 else kernels
             keep = right.table[None, :, 0] >= edges[:, None] + self.strict
             scores *= beside(keep, scores, scores.dtype)

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
-from ...backend import namespace, times
+from ...backend import beside, dense, namespace, scale_columns, times
 from ...bases import FeatureBlocks
-from ...bases.columns import dense, scale_columns
-from .layout import Piece
-from .tables import Tables
+from .tables import Piece, Tables
 
 ROUGHEST_SPREAD = 0.02
 """Least spread, as a share of the mean square, that spreads made anew on a device are taken for:
@@ -37,7 +35,8 @@ class Spreads:
     def __init__(self, tables: Tables, row_weights: Array, centred: bool) -> None:
         self.tables, self.centred = tables, centred
         self.precision = tables.layout.precision
-        self.row_weights = self.precision.near(row_weights)[:, None]
+        near = beside(row_weights, self.precision.place, self.precision.products)
+        self.row_weights = near[:, None]
         self._kept: dict[tuple[int, int], Any] = {}
 
     def inverse_of_piece(self, number: int, piece: Piece) -> Any:

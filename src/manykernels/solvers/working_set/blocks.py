@@ -21,7 +21,7 @@ STALLED_EXTRAPOLATIONS = 20
 measured."""
 
 SECULAR_STEPS = 30
-"""Most Newton steps for the length of one group; a few are the rule."""
+"""Most Newton steps for the length of one group. Set by judgement, not measured."""
 
 
 class ProductForm:

@@ -26,7 +26,8 @@ BOUNDARY = 0.98
 """Share of the way to the boundary that a step may go. Customary for such methods, not measured."""
 
 INTERIOR_TOL = 1e-10
-"""Relative duality gap to which the dual is solved at each step: about what rounding allows."""
+"""Relative duality gap to which the dual is solved at each step. Set by judgement, not
+measured."""
 
 
 @dataclass(frozen=True)

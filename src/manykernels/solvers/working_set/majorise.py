@@ -14,7 +14,7 @@ from .blocks import ColumnForm, GroupQuadratic, ProductForm
 from .restricted import OBJECTIVE_ROUNDING, FeatureGroups, smooth_gap, value
 
 QUADRATICS = 200
-"""Most quadratics for one problem; a dozen are the rule. Set by judgement, not measured."""
+"""Most quadratics for one problem. Set by judgement, not measured."""
 
 PRODUCT_COLUMNS = 1_500
 """Number of columns up to which the matrix of all their products is made and kept along a path:

@@ -16,7 +16,7 @@ from ...objective import Problem
 from ..base import in_weights
 
 NEWTON_STEPS = 100
-"""Most Newton steps for one smooth problem; a few are the rule. Set by judgement, not measured."""
+"""Most Newton steps for one smooth problem. Set by judgement, not measured."""
 
 PATIENT_STEPS = 20
 """Number of smoothed problems after which the next must lower the gap by a tenth. Set by judgement,

@@ -1,4 +1,4 @@
-"""Features of columns: smooth functions, orthogonal polynomials, Gaussian kernels, categories.
+"""Features of single columns: smooth functions, orthogonal polynomials, categories.
 
 All maps are centred over the training rows, so that a product of two of them has (nearly) no part
 that belongs to one of its factors alone: terms of different order do not compete for the same
@@ -11,17 +11,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
-from numbers import Integral, Real
-from typing import ClassVar, Literal, Protocol, Self
+from numbers import Integral
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from scipy.interpolate import BSpline
 from scipy.linalg import eigh
-from scipy.sparse import csr_array
-from sklearn.metrics.pairwise import rbf_kernel
 
-from .arrays import Array
-from .scales import even_scale
+from ..arrays import Array
+from ..limits import PRICING_WORK, PRODUCT_FEATURES
 
 CATEGORIES = 10
 """Most distinct values of categories, for ``"auto"``. Set by judgement, not measured."""
@@ -33,13 +31,6 @@ COLUMN_FUNCTIONS = 20
 """Most functions of a column in one kernel, for ``"auto"``. Chosen on one or two splits of seven
 tables of docs/benchmarks/tables.md."""
 
-PRODUCT_FEATURES = 256
-"""Most features of a product of kernels, for ``"auto"``. Set by judgement, not measured."""
-
-PRICING_WORK = 1e10
-"""Most multiplications of the features of all products with a vector, for ``"auto"``: about a
-second on one core."""
-
 KNOTS = 64
 """Least number of knots of splines. Chosen by ridge fits on splits of concrete, california and bike
 that the scores of docs/benchmarks/tables.md are not of (seeds 10 to 17)."""
@@ -48,14 +39,9 @@ LEVEL_FUNCTIONS = 3
 """Number k0 in the weight 1 / (k0 + k)^2 of a spline's function k: the first k0 functions weigh
 about the same. Chosen on the same splits as the knots."""
 
-PIVOT_ROWS = 8_000
-"""Most rows that a Gaussian kernel's points are chosen from. Set by judgement, not measured."""
-
-GAUSSIAN_FEATURES = 200
-"""Most features of a Gaussian kernel for ``rank="auto"``: 1.6 GB at a million rows."""
-
-GAUSSIAN_VALUES = 2**24
-"""Most values of a Gaussian kernel held at a time: 128 MB. Set by judgement, not measured."""
+RANK_SHARES = np.linspace(0, 1, 33)
+"""Shares of the rows at whose quantiles a column's ranks are looked up; between them they are
+interpolated. Set by judgement, not measured."""
 
 
 class FeatureMap(Protocol):
@@ -68,11 +54,9 @@ class FeatureMap(Protocol):
 
         Row weights add up to one, by default equal.
         """
-        ...
 
     def features(self, x: Array) -> Array:
         """Return the features of new values, of shape (n_new, m)."""
-        ...
 
 
 class Centred(ABC):
@@ -125,7 +109,7 @@ class Spline(Centred):
     name: ClassVar[str] = "spline"
 
     def __post_init__(self) -> None:
-        _check_rank(self.rank, 2)
+        check_rank(self.rank, 2)
         if self.band is not None and not 0 <= self.band[0] < self.band[1] <= self.rank:
             raise ValueError(
                 f"band must be two numbers from 0 to rank={self.rank}, ascending; got "
@@ -140,7 +124,8 @@ class Spline(Centred):
         self.lowest = self.highest = np.empty(0)
         if len(self.places) < 2:
             return
-        basis = self._basis(x)
+        inside = np.interp(x, self.places, self.evenly)
+        basis = BSpline.design_matrix(inside, self.knots, 3)
         mean = weights @ basis
         spread = (basis.T @ basis.multiply(weights[:, None])).toarray() - np.outer(mean, mean)
         bends = np.diff(np.eye(count + 2), 2, axis=0)
@@ -158,12 +143,10 @@ class Spline(Centred):
         values = (basis @ self.axes)[weights > 0]
         self.lowest, self.highest = values.min(axis=0), values.max(axis=0)
 
-    def _basis(self, x: Array) -> csr_array:
-        inside = np.interp(x, self.places, self.evenly)
-        return BSpline.design_matrix(inside, self.knots, 3)
-
     def _raw(self, x: Array) -> Array:
-        return np.clip(self._basis(x) @ self.axes, self.lowest, self.highest)
+        inside = np.interp(x, self.places, self.evenly)
+        values = BSpline.design_matrix(inside, self.knots, 3) @ self.axes
+        return np.clip(values, self.lowest, self.highest)
 
 
 @dataclass
@@ -180,7 +163,7 @@ class Polynomial(Centred):
     name: ClassVar[str] = "polynomial"
 
     def __post_init__(self) -> None:
-        _check_rank(self.rank, 1)
+        check_rank(self.rank, 1)
 
     def _learn(self, x: Array, weights: Array) -> None:
         self.middle = float(weights @ x)
@@ -201,139 +184,6 @@ class Polynomial(Centred):
 
 
 @dataclass
-class Nystroem(Centred):
-    r"""Gaussian kernel of one column or several by features: its values at a few points.
-
-    The kernel is :math:`\exp(-d^2 / (2 w^2))` with the width w and the root mean square d of two
-    rows' differences in the columns. A single column is measured on a scale from 0 to 1 that it is
-    spread over evenly; several are taken as they come, which is standardised in estimators.
-
-    Parameters
-    ----------
-    rank : int or "auto", optional
-        Number of features; by default 12 for a single column and ``"auto"`` for several.
-        ``"auto"``: the smallest number that leaves out no more than ``tol`` of the kernel, 200 at
-        most. An integer means evenly spread points for a single column. Otherwise points are drawn
-        among the training rows by randomly pivoted Cholesky factorisation [1]_, up to twice as
-        many as features, and the features are the directions in which the rows differ most.
-    width : float, optional
-        Width of the kernel; by default 0.2, as a share of the range, for a single column and 1 for
-        several, which is the kernel ``"rbf"``.
-    tol : float, default=1e-3
-        Share of the trace of the centred kernel matrix that ``rank="auto"`` may leave out; of more
-        than 8,000 training rows, that of a sample of 8,000. Rows unlike those lose more.
-
-    References
-    ----------
-    .. [1] Chen, Epperly, Tropp and Webber, "Randomly pivoted Cholesky: Practical approximation of
-       a kernel matrix with few entry evaluations", 2022.
-    """
-
-    rank: int | Literal["auto"] | None = None
-    width: float | None = None
-    tol: float = 1e-3
-    name: ClassVar[str] = "nystroem"
-
-    def __post_init__(self) -> None:
-        if self.rank is not None and self.rank != "auto":
-            _check_rank(self.rank, 1, ' or "auto"')
-        positive = isinstance(self.width, Real) and 0 < self.width < np.inf
-        if self.width is not None and not positive:
-            raise ValueError(f"width must be a positive number; got {self.width!r}. Use width=0.2.")
-        if not (isinstance(self.tol, Real) and 0 < self.tol < 1):
-            raise ValueError(
-                f"tol must be a number between 0 and 1; got {self.tol!r}. Use tol=1e-3."
-            )
-
-    def _learn(self, x: Array, weights: Array) -> None:
-        if x.ndim == 1:
-            self.places, self.evenly = even_scale(x, weights)
-            if self.rank != "auto":
-                self.points = np.linspace(0, 1, self.rank or 12)
-                self.axes = _inverse_root(self._kernel(self.points, self.points))
-                return
-        if self.rank is None or self.rank == "auto":
-            most, tol = GAUSSIAN_FEATURES, self.tol
-        else:
-            most, tol = self.rank, 0.0
-        rows, shares = _sample(x, weights)
-        inside = self._inside(rows)
-        self.points = inside[self._pivots(inside, shares, 2 * most, tol / 2)]
-        axes = _inverse_root(self._kernel(self.points, self.points))
-        features = self._kernel(inside, self.points) @ axes
-        self.axes = axes @ _directions(features, shares, most, tol)
-
-    def _pivots(self, rows: Array, weights: Array, most: int, tol: float) -> list[int]:
-        """Draw rows, each by what those before it leave out, until that is a small share."""
-        rng = np.random.default_rng(0)  # a map of the same rows is the same
-        factor = np.empty((len(rows), most))
-        left = np.ones(len(rows))
-        pivots: list[int] = []
-        kept = 0.0
-        for count in range(most):
-            reached = np.cumsum(weights * left)
-            if reached[-1] <= max(tol * kept, 1e-10):
-                break
-            pivot = int(np.searchsorted(reached, rng.random() * reached[-1], side="right"))
-            values = self._kernel(rows, rows[pivot : pivot + 1])[:, 0]
-            column = (values - factor[:, :count] @ factor[pivot, :count]) / np.sqrt(left[pivot])
-            factor[:, count] = column
-            left = np.maximum(left - column**2, 0.0)
-            left[pivot] = 0.0
-            pivots.append(pivot)
-            kept += weights @ column**2 - (weights @ column) ** 2
-        return pivots
-
-    def _kernel(self, inside: Array, points: Array) -> Array:
-        width = self.width or (0.2 if points.ndim == 1 else 1.0)
-        inside, points = inside.reshape(len(inside), -1), points.reshape(len(points), -1)
-        return np.asarray(rbf_kernel(inside, points, gamma=0.5 / width**2 / points.shape[1]))
-
-    def _inside(self, x: Array) -> Array:
-        return np.interp(x, self.places, self.evenly) if x.ndim == 1 else x
-
-    def _raw(self, x: Array) -> Array:
-        out = np.empty((len(x), self.axes.shape[1]))
-        step = max(1, GAUSSIAN_VALUES // len(self.points))
-        for start in range(0, len(x), step):
-            inside = self._inside(x[start : start + step])
-            out[start : start + step] = self._kernel(inside, self.points) @ self.axes
-        return out
-
-
-def _sample(x: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the distinct rows and their weights, of a sample by weight if there are many."""
-    if len(x) > PIVOT_ROWS:
-        reached = np.cumsum(weights)
-        shares = (np.arange(PIVOT_ROWS) + np.random.default_rng(0).random(PIVOT_ROWS)) / PIVOT_ROWS
-        chosen = np.searchsorted(reached, shares * reached[-1], side="right")
-        x, weights = x[chosen], np.full(PIVOT_ROWS, 1 / PIVOT_ROWS)
-    rows, inverse = np.unique(x, axis=0, return_inverse=True)
-    return rows, np.bincount(inverse.ravel(), weights)
-
-
-def _inverse_root(gram: Array) -> Array:
-    values, axes = np.linalg.eigh(gram)
-    keep = values > 1e-8 * values[-1]
-    return np.asarray(axes[:, keep] / np.sqrt(values[keep]))
-
-
-def _directions(features: Array, weights: Array, most: int, tol: float) -> Array:
-    """Return the few directions of features that leave out a share of the kernel's trace.
-
-    What the features themselves leave out of a kernel whose diagonal is one counts too.
-    """
-    centred = np.sqrt(weights)[:, None] * (features - weights @ features)
-    values, axes = np.linalg.eigh(centred.T @ centred)
-    values, axes = np.maximum(values[::-1], 0.0), axes[:, ::-1]
-    kept = np.cumsum(values)
-    left = max(0.0, 1 - float(weights @ np.sum(features**2, axis=1)))
-    needed = int(np.searchsorted(kept, (1 - tol) * kept[-1] + left)) + 1
-    known = int(np.sum(values > 1e-10 * values[0]))
-    return np.asarray(axes[:, : min(needed, most, known)])
-
-
-@dataclass
 class Categorical(Centred):
     """One indicator for each distinct value of a column; values not seen in training have none."""
 
@@ -350,7 +200,8 @@ class Categorical(Centred):
         return super().features(x) * np.isin(x, self.values)[:, None]
 
 
-def _check_rank(rank: object, least: int, other: str = "") -> None:
+def check_rank(rank: object, least: int, other: str = "") -> None:
+    """Raise unless a rank is an integer that is large enough."""
     if not isinstance(rank, Integral) or isinstance(rank, bool) or rank < least:
         raise ValueError(f"rank must be an integer >= {least}{other}; got {rank!r}. Use rank=10.")
 
@@ -386,5 +237,33 @@ def affordable_functions(degree: int, columns: int, rows: int) -> tuple[int, int
     return int(min(widest, functions)), int(functions)
 
 
-MAPS = {kind.name: kind for kind in (Spline, Polynomial, Nystroem, Categorical)}
-"""Feature maps by their names in the ``kernels`` argument."""
+def even_scale(x: Array, weights: Array) -> tuple[Array, Array]:
+    """Return points of a column and where they lie on a scale from 0 to 1.
+
+    A value lies half way between its place in the column's range and its rank: rows that are close
+    to each other in a long tail are told apart, and so are rows in a crowd that an outlier presses
+    together. Values between points lie between their places in proportion.
+    """
+    crowded, inverse = np.unique(quantiles(x, weights, RANK_SHARES), return_inverse=True)
+    # Many steps at one value: it lies in their middle.
+    ranks = np.bincount(inverse, RANK_SHARES) / np.bincount(inverse)
+    points = np.union1d(crowded, np.linspace(crowded[0], crowded[-1], len(RANK_SHARES)))
+    places = np.zeros(len(points))
+    for values in (points, np.interp(points, crowded, ranks)):
+        places += (values - values[0]) / ((values[-1] - values[0]) or 1.0)
+    return points, places / 2
+
+
+def quantiles(x: Array, weights: Array, shares: Array) -> Array:
+    """Return the middle of the values with at least given shares of the weights on either side.
+
+    Repeated rows and weighted ones give the same, and so do x and -x.
+    """
+    sides = []
+    for values, wanted in ((x, shares), (-x, 1 - shares)):
+        order = np.argsort(values, kind="stable")
+        reached = np.cumsum(weights[order])
+        # Rounding must not move a share that falls on the edge between two values.
+        places = np.searchsorted(reached, wanted * reached[-1] - 1e-12)
+        sides.append(values[order][np.minimum(places, len(x) - 1)])
+    return np.asarray((sides[0] - sides[1]) / 2)
