@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arrays import Array, Index, Product
 from ..backend import approximately, beside
@@ -57,7 +58,7 @@ class ProductFamily(KernelFamily):
         bases: BaseKernels,
         degree: int,
         index_set: IndexSet | None = None,
-        rho: Sequence[float] | Array | None = None,
+        rho: ArrayLike | None = None,
         names: Sequence[str] | None = None,
         enumerate_below: float | None = None,
     ) -> None:
