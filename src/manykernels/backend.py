@@ -189,13 +189,11 @@ def segment_sums(matrix: Any, starts: Array, axis: int) -> Any:
 def free_bytes(matrix: Any) -> float:
     """Return the free memory of the device that holds a matrix; zero where it is not known."""
     if compat.is_torch_array(matrix) and matrix.device.type == "cuda":
-        import torch
+        from torch import cuda
 
         # What torch keeps for its own use later is free for us.
-        kept = torch.cuda.memory_reserved(matrix.device) - torch.cuda.memory_allocated(
-            matrix.device
-        )
-        return float(torch.cuda.mem_get_info(matrix.device)[0] + kept)
+        kept = cuda.memory_reserved(matrix.device) - cuda.memory_allocated(matrix.device)
+        return float(cuda.mem_get_info(matrix.device)[0] + kept)
     if compat.is_cupy_array(matrix):
         return float(matrix.device.mem_info[0])
     return 0.0

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..arrays import Array
@@ -51,9 +52,7 @@ class FeatureBlocks:
     count = property(attrgetter("sizes.size"), doc="Number of base kernels r.")
     matrix = property(attrgetter("features"), doc="What is held: the features.")
 
-    def __init__(
-        self, features: Array | sparse.spmatrix, sizes: Sequence[int] | Array | None = None
-    ) -> None:
+    def __init__(self, features: Any, sizes: ArrayLike | None = None) -> None:
         if sparse.issparse(features):
             self.features = sparse.csc_array(features)
         else:
@@ -252,10 +251,8 @@ class FeatureBlocks:
         """
         parts = [np.empty(0)]
         for start, table in self._pair_rows(state, first):
-            upper = np.arange(table.shape[1]) >= np.arange(len(table))[:, None] + (
-                start - first + int(strict)
-            )
-            parts.append(table[upper])
+            least = np.arange(len(table))[:, None] + start - first + int(strict)
+            parts.append(table[np.arange(table.shape[1]) >= least])
         return np.concatenate(parts)
 
     def _pair_rows(self, state: Array, first: int) -> Iterator[tuple[int, Array]]:

@@ -224,9 +224,7 @@ class GradientField:
         self.alpha = alpha
         self.start = self.bases.start(alpha)
 
-    enumerated = property(
-        attrgetter("family.listable"), doc="Whether every gradient is computed anyway."
-    )
+    enumerated = property(attrgetter("family.listable"), doc="Whether all are computed anyway.")
 
     @property
     def mass(self) -> float:

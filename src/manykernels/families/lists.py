@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arrays import Array, Index
 from ..bases import BaseKernels
@@ -27,10 +28,7 @@ class ListFamily(KernelFamily):
     """
 
     def __init__(
-        self,
-        bases: BaseKernels,
-        rho: Sequence[float] | Array | None = None,
-        names: Sequence[str] | None = None,
+        self, bases: BaseKernels, rho: ArrayLike | None = None, names: Sequence[str] | None = None
     ) -> None:
         super().__init__(bases, names)
         self.rho = np.ones(bases.count) if rho is None else as_numbers(rho)

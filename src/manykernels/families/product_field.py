@@ -177,11 +177,9 @@ class ProductField(GradientField):
                 if self.enumerated:
                     rows, repeats = choose(self._members[degree], number, rng)
                     table = self.family.tables[degree][rows].tolist()
-                    drawn.update(
-                        {tuple(row): k for row, k in zip(table, repeats.tolist(), strict=True)}
-                    )
+                    drawn.update(dict(zip(map(tuple, table), repeats.tolist(), strict=True)))
                 else:
-                    self._descend(self.start, degree, (), number, rng, drawn)
+                    drawn.update(self._descend(self.start, degree, (), number, rng))
         indices: list[Index] = list(drawn)
         multiplicity = self.family.multiplicities(indices)
         ratios = self.mass * self.family.index_set.weight(multiplicity) / multiplicity
@@ -190,18 +188,12 @@ class ProductField(GradientField):
         return Draw(indices, counts, self.gradients(indices), ratios, self.mass)
 
     def _descend(
-        self,
-        state: Any,
-        remaining: int,
-        prefix: Product,
-        count: int,
-        rng: np.random.Generator,
-        drawn: Counter[Product],
-    ) -> None:
+        self, state: Any, remaining: int, prefix: Product, count: int, rng: np.random.Generator
+    ) -> Counter[Product]:
         """Complete a prefix ``count`` times; draws that agree so far share the work."""
         if remaining == 0:
-            drawn[tuple(sorted(prefix))] += count
-            return
+            return Counter({tuple(sorted(prefix)): count})
+        drawn: Counter[Product] = Counter()
         table = self.moves(state, remaining, prefix)
         cells, counts = choose(table.ravel(), count, rng)
         for cell, number in zip(cells.tolist(), counts.tolist(), strict=True):
@@ -210,4 +202,5 @@ class ProductField(GradientField):
             grown = state
             for _ in range(power + 1 if after else 0):
                 grown = self.bases.extend(grown, j)
-            self._descend(grown, after, prefix + (j,) * (power + 1), number, rng, drawn)
+            drawn.update(self._descend(grown, after, prefix + (j,) * (power + 1), number, rng))
+        return drawn

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arrays import Array, Index, Product
 from ..backend import approximately, beside
@@ -57,7 +58,7 @@ class ProductFamily(KernelFamily):
         bases: BaseKernels,
         degree: int,
         index_set: IndexSet | None = None,
-        rho: Sequence[float] | Array | None = None,
+        rho: ArrayLike | None = None,
         names: Sequence[str] | None = None,
         enumerate_below: float | None = None,
     ) -> None:
@@ -117,11 +118,9 @@ class ProductFamily(KernelFamily):
 
     def equal_weights(self, nu: float) -> Array:
         r"""Return equal weights of the members of the set, merged: :math:`(m_i/N)^{1/\nu}`."""
-        copies = [
-            np.broadcast_to(repeats, len(table))
-            for repeats, table in zip(self.table_multiplicities, self.tables, strict=True)
-        ]
-        return np.asarray((np.concatenate(copies) / approximately(self.size)) ** (1 / nu))
+        parts = zip(self.table_multiplicities, self.tables, strict=True)
+        copies = np.concatenate([np.broadcast_to(repeats, len(table)) for repeats, table in parts])
+        return np.asarray((copies / approximately(self.size)) ** (1 / nu))
 
     def indices(self) -> list[Index]:
         """Return all distinct kernels, by degree, then in lexicographic order."""
@@ -134,13 +133,9 @@ class ProductFamily(KernelFamily):
             return super().all_features()
         columns = all_products_of_columns(self.bases.matrix, self.tables)
         weight = self.index_set.weight
-        roots = [
-            np.sqrt(np.broadcast_to(weight(repeats), len(table)) / rho**2)
-            for repeats, table, rho in zip(
-                self.table_multiplicities, self.tables, self.rho, strict=True
-            )
-        ]
-        factors = np.concatenate(roots)
+        parts = zip(self.table_multiplicities, self.tables, self.rho, strict=True)
+        squares = [np.broadcast_to(weight(m), len(table)) / rho**2 for m, table, rho in parts]
+        factors = np.sqrt(np.concatenate(squares))
         if np.any(factors != 1):
             columns *= beside(factors, columns)
         return columns, np.arange(columns.shape[1])
@@ -185,18 +180,15 @@ class ProductFamily(KernelFamily):
         Between own rows and those of ``other``, by default own rows. For ordered tuples this
         holds with :math:`\nu = \infty`.
         """
-        polynomials = self._polynomials(self if other is None else other)
-        scales = [rho**-2 for rho in self.rho.tolist()]
-        first, *rest = [part * scale for part, scale in zip(polynomials, scales, strict=True)]
+        cross = self.bases.between((other or self).bases)
+        parts = zip(self.index_set.polynomials(cross, self.degree), self.rho.tolist(), strict=True)
+        first, *rest = [part * rho**-2 for part, rho in parts]
         return sum(rest, first)
 
     @cached_property
     def polynomials(self) -> list[Array]:
         """Sums of all kernels of each degree on own rows, kept."""
-        return self._polynomials(self)
-
-    def _polynomials(self, other: Self) -> list[Array]:
-        return self.index_set.polynomials(self.bases.between(other.bases), self.degree)
+        return self.index_set.polynomials(self.bases.between(self.bases), self.degree)
 
     @cached_property
     def total(self) -> Array:
@@ -224,13 +216,11 @@ class ProductFamily(KernelFamily):
         Kept if they fit in a fixed budget, else made anew in every call from O(n R) memory.
         """
         for rows in self.row_blocks:
-            whole = len(self.row_blocks) == 1
             cross = self.bases.cross_rows(rows)
-            polynomials = (
-                self.polynomials[:remaining]
-                if whole
-                else self.index_set.polynomials(cross, remaining - 1)
-            )
+            if len(self.row_blocks) == 1:
+                polynomials = self.polynomials[:remaining]
+            else:
+                polynomials = self.index_set.polynomials(cross, remaining - 1)
             if self.index_set.strict:
                 for j in prefix:
                     polynomials = without(polynomials, cross.kernel(j))

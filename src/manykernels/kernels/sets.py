@@ -178,17 +178,13 @@ class FunctionKernels(KernelSet):
     @property
     def inputs(self) -> list[Array]:
         """Columns that each kernel sees; none for matrices, which are no functions of columns."""
-        return [
-            columns[:0] if isinstance(function, Precomputed) else columns
-            for function, columns in zip(self.functions, self.columns, strict=True)
-        ]
+        pairs = zip(self.functions, self.columns, strict=True)
+        return [columns[:0] if isinstance(one, Precomputed) else columns for one, columns in pairs]
 
     def views(self, X: Array, raw: Array) -> list[Array]:
         """Return the columns that each kernel sees."""
-        return [
-            (raw if isinstance(function, Precomputed) else X)[:, columns]
-            for function, columns in zip(self.functions, self.columns, strict=True)
-        ]
+        pairs = zip(self.functions, self.columns, strict=True)
+        return [(raw if isinstance(one, Precomputed) else X)[:, seen] for one, seen in pairs]
 
     def fit(
         self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST

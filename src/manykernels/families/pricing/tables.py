@@ -246,7 +246,8 @@ class Tables:
         """Return the table of a piece, made in another type of numbers if one is given."""
         left, singles, _ = self.layout.sides(piece.degree)
         ours, group = left.features(piece.left), piece.kernels and singles.features(piece.kernels)
-        table = self._inner(piece.degree, ours, group, piece.right, vectors, squared, kind)
+        parts = ours, group, piece.right
+        table = self._inner(piece.degree, parts, vectors, squared, kind)
         if self.layout.bases.single:
             return table
         # Rows are features of beginnings times features of kernels.
@@ -274,27 +275,21 @@ class Tables:
             theirs = [np.arange(*singles.offsets[m : m + 2]) for m in kernels.tolist()]
             each = np.concatenate([np.tile(b, len(a)) for a, b in zip(ours, theirs, strict=True)])
             ours = [np.repeat(a, len(b)) for a, b in zip(ours, theirs, strict=True)]
-        numbers, endings = np.concatenate(ours), slice(0, len(right.table))
-        table = self._inner(degree, numbers, each, endings, vectors, squared)
+        parts = np.concatenate(ours), each, slice(0, len(right.table))
+        table = self._inner(degree, parts, vectors, squared, None)
         if self.layout.bases.single:
             return table
         return segment_sums(table, np.cumsum([0, *map(len, ours[:-1])]), axis=0)
 
     def _inner(
-        self,
-        degree: int,
-        ours: Any,
-        between: Any,
-        endings: slice,
-        vectors: Any,
-        squared: bool,
-        kind: Any = None,
+        self, degree: int, parts: tuple[Any, Any, slice], vectors: Any, squared: bool, kind: Any
     ) -> Any:
-        """Return a table with a row for each feature of beginnings and kernels, where there are.
+        """Return a table of features of beginnings, of kernels if there are any, and endings.
 
-        Two slices of features stand for all pairs, two lists of numbers for those in one place.
+        Of the first two, slices stand for all pairs, lists of numbers for pairs in one place.
         """
         (left, singles, right), bases = self.layout.sides(degree), self.layout.bases
+        ours, between, endings = parts
         height, theirs, total = limits.CACHED_ROWS, right.features(endings), None
         if self.layout.precision.device:
             # A left side is at most as wide as the features and all rows of one kernel.
