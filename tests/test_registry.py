@@ -100,10 +100,9 @@ def test_every_experiment_is_a_module():
 
 
 def test_the_checks_of_parameters_accept_the_registered_names():
-    for name in registry.SOLVER_NAMES:
-        assert RULES["solver"].holds(name)
-    for name in ("auto", *registry.INDEX_SETS):
-        assert RULES["index_set"].holds(name)
+    rules = dict(RULES)
+    assert all(rules["solver"].holds(name) for name in registry.SOLVER_NAMES)
+    assert all(rules["index_set"].holds(name) for name in ("auto", *registry.INDEX_SETS))
 
 
 def test_docstrings_list_the_registered_names():
