@@ -189,7 +189,7 @@ def test_features_made_anew_equal_features_kept(representation, rng, monkeypatch
     problem, family, _, _ = setting(rng, representation, n=12)
     kept, _ = solved(problem, family)
     monkeypatch.setattr("manykernels.solvers.full_pass.KEPT_BYTES", 0)
-    monkeypatch.setattr("manykernels.families.base._BLOCK_ENTRIES", 12 * 3)
+    monkeypatch.setattr("manykernels.bases.features.BATCH_ENTRIES", 12 * 3)
     anew, states = solved(problem, family)
     assert anew.solution.objective == pytest.approx(kept.solution.objective, rel=1e-10)
     np.testing.assert_allclose(anew.theta, kept.theta, atol=1e-8)
