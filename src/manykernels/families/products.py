@@ -162,7 +162,8 @@ class ProductFamily(KernelFamily):
         merged: Array | float = 1.0
         if self.index_set.merged:
             merged = self.index_set.weight(self.multiplicities(indices))
-        return merged / self.rho[list(map(len, indices))] ** 2
+        degrees = np.fromiter(map(len, indices), dtype=int, count=len(indices))
+        return merged / self.rho[degrees] ** 2
 
     def unmerged_weights(self, indices: Sequence[Any]) -> Array:
         r"""Return :math:`\rho_d^{-2}` of the kernels' degrees."""
