@@ -284,9 +284,10 @@ class Tables:
     def _inner(
         self, degree: int, parts: tuple[Any, Any, slice], vectors: Any, squared: bool, kind: Any
     ) -> Any:
-        """Return a table of features of beginnings, of kernels if there are any, and endings.
+        """Return a table with a row for each feature of beginnings and kernels.
 
-        Of the first two, slices stand for all pairs, lists of numbers for pairs in one place.
+        ``parts`` are the features of beginnings, those of kernels or None, and the endings. Two
+        slices of features stand for all pairs of them, two lists of numbers for a pair each.
         """
         (left, singles, right), bases = self.layout.sides(degree), self.layout.bases
         ours, between, endings = parts
