@@ -1,9 +1,9 @@
 """Every name that a parameter, a command or a model file may hold, and what it stands for.
 
-A name stands beside what it names where that is below this module, and is gathered here; what is
-above is named by its module and not imported before it is asked for. To add a loss, a feature map,
-a kernel function or a solver, add it to the table that is imported here; to store objects of a new
-class in model files, add it to ``STORED``.
+The modules imported here keep tables of their own (``losses.BY_NAME``, ``feature_maps.MAPS``,
+``solvers.match.SOLVERS``, ..): a new loss, feature map or solver gets its name there. Classes whose
+objects model files may hold are listed in ``STORED`` by the modules that have them, which are not
+imported before they are asked for.
 """
 
 from __future__ import annotations

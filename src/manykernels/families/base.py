@@ -224,7 +224,9 @@ class GradientField:
         self.alpha = alpha
         self.start = self.bases.start(alpha)
 
-    enumerated = property(attrgetter("family.listable"), doc="Whether all are computed anyway.")
+    enumerated = property(
+        attrgetter("family.listable"), doc="Whether draws compute all gradients first."
+    )
 
     @property
     def mass(self) -> float:

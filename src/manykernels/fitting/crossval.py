@@ -263,16 +263,21 @@ def score_fold(
             _begin(fold, len(paths), candidates)
             own = FoldPath([], [])
             paths.append(own)
-            for result in path(spec, fits, candidate.sizes, stop, rng):
-                loss, values = judge(result)
-                learnt = without_shares(fits.family, result, fits.centre)
-                function = Function(prepared.kernels, prepared.scaler, learnt, rows.classes)
-                own.scores.append(-loss)
-                own.models.append(FoldModel(fold.test, values, function))
-                if result.interrupted:
-                    return paths, True
-                if ended(own.scores, result, spec.greedy is not None, candidate.sizes):
-                    break
+            try:
+                for result in path(spec, fits, candidate.sizes, stop, rng):
+                    loss, values = judge(result)
+                    learnt = without_shares(fits.family, result, fits.centre)
+                    function = Function(prepared.kernels, prepared.scaler, learnt, rows.classes)
+                    own.models.append(FoldModel(fold.test, values, function))
+                    own.scores.append(-loss)
+                    if result.interrupted:
+                        return paths, True
+                    if ended(own.scores, result, spec.greedy is not None, candidate.sizes):
+                        break
+            except KeyboardInterrupt:  # between two models: those before it are kept
+                if not paths[0].scores:
+                    raise
+                return paths, True
     return paths, False
 
 

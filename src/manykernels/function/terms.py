@@ -61,7 +61,7 @@ class Terms:
     def columns(self, name: str) -> list[int]:
         """Return the columns of X that a term is a function of, ascending.
 
-        None if one of its kernels is no function of columns, but given by a matrix.
+        The list is empty if one of its kernels is no function of columns, but given by a matrix.
         """
         inputs = [self.inputs[j] for j in self.factors(name)]
         if any(len(columns) == 0 for columns in inputs):
@@ -69,12 +69,12 @@ class Terms:
         return sorted({int(c) for columns in inputs for c in columns})
 
     def degree(self, name: str) -> int:
-        """Return the number of variables of a term, powers counted if they have one kernel each."""
-        family = self.predictor.family
-        names, factors = (
-            family.names,
-            family.factors(self.predictor.indices[self._kernels[name][0]]),
-        )
+        """Return the number of factors of a term: x^2 counts twice.
+
+        Where variables have several kernels of one name, the number of different variables.
+        """
+        family, names = self.predictor.family, self.predictor.family.names
+        factors = family.factors(self.predictor.indices[self._kernels[name][0]])
         return len({names[j] for j in factors}) if len(set(names)) < len(names) else len(factors)
 
     def sign(self, name: str) -> int:
@@ -85,7 +85,7 @@ class Terms:
         return int(np.sign(coefficients[where[0], 0])) if len(where) == 1 else 0
 
     def table(self, top: int | None) -> pd.DataFrame:
-        """Return the terms of largest share as a table, by default all, one row each."""
+        """Return the terms of largest share as a table, one row each; all if ``top`` is None."""
         import pandas as pd
 
         names = self.names[:top]

@@ -29,7 +29,7 @@ class KernelSet(ABC):
     names : list of str
         Names of the base kernels.
     columns : list of ndarray of int
-        Columns of X that each base kernel is a function of.
+        Columns of X that each base kernel is given.
     explicit : bool
         Whether they have explicit features.
     powers : bool
@@ -55,7 +55,7 @@ class KernelSet(ABC):
 
     @property
     def inputs(self) -> list[Array]:
-        """Columns of X that each base kernel is a function of; none for kernels of whole rows."""
+        """Columns of X that each base kernel is a function of; none if it is given by a matrix."""
         return list(self.columns)
 
     def use(self, rows: Array, shape: tuple[int, int]) -> None:  # noqa: B027
