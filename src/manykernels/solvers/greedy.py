@@ -15,8 +15,8 @@ from ..certificate import NO_CERTIFICATE
 from ..dual import DualSolution
 from ..families import KernelFamily
 from ..families.pricing import pricer
-from ..objective import Problem
-from .base import FinalState, Needs, in_weights
+from ..objective import Problem, in_weights
+from .base import FinalState, Needs, refuse_matrices
 from .least_squares import UnpenalisedFit, fit_of
 
 POOL_SHARE = 0.8
@@ -64,7 +64,8 @@ class Greedy:
         Cost of a choice: O(n m) for m features in the pool and in the model; one pricing, in
         single precision, every few choices.
         """
-        self.needs.refuse_family(family)
+        if not family.explicit:
+            refuse_matrices(self.needs.title)
         fit = fit_of(problem)
         price = pricer(family, problem.weights, 32, problem.intercept)
         everything = float(np.sum(problem.weights[:, None] * problem.y**2))
@@ -162,6 +163,6 @@ def selection(
     k: int, chosen: Sequence[Index], owners: Sequence[int], solution: DualSolution
 ) -> FinalState:
     """Return a model as weights and a predictor in the space they give."""
-    theta, scaled = in_weights(solution.coefficients, np.array(owners, dtype=int), len(chosen))
-    scaled_solution = replace(solution, coefficients=scaled)
-    return FinalState(k, list(chosen), theta, scaled_solution, NO_CERTIFICATE)
+    theta, scaled = in_weights(solution.coefficients, np.array(owners, dtype=int))
+    there = replace(solution, coefficients=scaled)
+    return FinalState(k, (list(chosen), theta), len(chosen), there, NO_CERTIFICATE)
