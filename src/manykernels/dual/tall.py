@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, Index
-from ..backend import beside, filled, namespace, on_host, take, to_host
+from ..backend import beside, namespace, on_host, take, to_host
 from ..families import KernelFamily
 from ..limits import TALL_BYTES, WIDE_KERNEL_BYTES
 from .systems import FeatureSystem, GramSystem, Ridge, System, factorise
@@ -230,7 +231,7 @@ def smaller_system(columns: Array | TallColumns, factors: Array) -> System:
     if features < rows:
         return FeatureSystem(columns * beside(factors, columns))
     # By blocks of columns: one read of the features, nothing written.
-    gram = filled(0.0, (rows, rows), columns)
+    gram: Any = 0.0
     width = max(GRAM_COLUMNS, 4 * rows)
     for start in range(0, features, width):
         part = slice(start, min(start + width, features))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
@@ -24,34 +23,14 @@ RIDGE = 1e-8
 plane separates the classes. Set by judgement, not measured."""
 
 
-class UnpenalisedFit(Protocol):
-    """The minimiser of the risk over the columns added so far (and a constant)."""
-
-    def pull(self) -> Array:
-        r"""Return :math:`-s_t\ell'(f_t)`, of shape (n, c): what is left to explain."""
-
-    def prepare(self, columns: Array) -> Array:
-        """Return candidates in the form that the other methods take."""
-
-    def gains(self, prepared: Array, starts: Array) -> Array:
-        """Return about how much of the risk each group of candidate columns would explain."""
-
-    def add(self, columns: Array) -> bool:
-        """Add columns and fit anew; tell whether they add anything (else nothing is done)."""
-
-    def update(self, prepared: Array) -> Array:
-        """Return prepared candidates after an addition."""
-
-    @property
-    def scale(self) -> float:
-        """What gains are measured against: their sum over an orthogonal basis of everything."""
-
-    def solution(self) -> DualSolution:
-        """Return the predictor; its coefficients belong to all columns added."""
-
-
 def fit_of(problem: Problem) -> UnpenalisedFit:
-    """Return the fit without columns for a problem."""
+    """Return the minimiser of the risk over no columns (but a constant), to which some are added.
+
+    It tells what is left to explain (``pull``, ``scale``) and about how much of that groups of
+    candidate columns would explain (``gains``, of candidates that ``prepare`` was given and that
+    ``update`` changes after an addition); ``add`` fits anew with more columns, and tells whether
+    they add anything: else nothing is done.
+    """
     return Projection(problem) if isinstance(problem.loss, Squared) else Refit(problem)
 
 
@@ -62,12 +41,10 @@ class Projection:
         self.problem = problem
         self.root = np.sqrt(problem.weights)[:, None]
         self.residual = self.root * problem.y
-        self.basis = np.empty((len(self.root), 16), order="F")
-        self.triangle = np.zeros((16, 16))
+        self.basis, self.triangle = np.empty((len(self.root), 0), order="F"), np.empty((0, 0))
         self.used: list[int] = []  # columns behind the basis vectors; -1 is the constant
         self.width = 0
-        self.fresh = self.basis[:, :0]
-        self.products = np.zeros((16, problem.y.shape[1]))
+        self.fresh, self.products = self.basis, np.empty((0, problem.y.shape[1]))
         if problem.intercept:
             self._extend(self.root, [-1])
 
@@ -127,12 +104,11 @@ class Projection:
 
     def _outside(self, columns: Array) -> tuple[Array, Array]:
         """Return what the basis does not explain, and the coefficients of what it does."""
-        basis = self.basis[:, : self.size]
-        coefficients = basis.T @ columns
-        rest = columns - basis @ coefficients
+        coefficients = self.basis.T @ columns
+        rest = columns - self.basis @ coefficients
         # Twice is enough: once leaves the rounding of the first subtraction.
-        again = basis.T @ rest
-        return rest - basis @ again, coefficients + again
+        again = self.basis.T @ rest
+        return rest - self.basis @ again, coefficients + again
 
     def _extend(self, weighted: Array, numbers: Sequence[int]) -> None:
         rest, inside = self._outside(weighted)
@@ -140,34 +116,19 @@ class Projection:
         lengths = np.linalg.norm(weighted, axis=0)[order[: len(upper)]]
         free = int(np.count_nonzero(np.abs(upper.diagonal()) > DEPENDENT * lengths))
         # Pivoting puts the columns that add something first.
-        kept, old, new = order[:free], self.size, self.size + free
-        self._reserve(new)
-        self.basis[:, old:new] = vectors[:, :free]
-        self.triangle[:old, old:new] = inside[:, kept]
-        self.triangle[old:new, old:new] = upper[:free, :free]
+        kept, below = order[:free], np.zeros((free, self.size))
+        self.fresh = np.asfortranarray(vectors[:, :free])
+        self.basis = np.hstack([self.basis, self.fresh])
+        self.triangle = np.block([[self.triangle, inside[:, kept]], [below, upper[:free, :free]]])
         self.used.extend(numbers[i] for i in kept.tolist())
-        self.fresh = self.basis[:, old:new]
-        self.products[old:new] = self.fresh.T @ self.residual
-        self.residual = self.residual - self.fresh @ self.products[old:new]
-
-    def _reserve(self, size: int) -> None:
-        if size <= self.basis.shape[1]:
-            return
-        room = 2 * size
-        basis = np.empty((len(self.basis), room), order="F")
-        basis[:, : self.size] = self.basis[:, : self.size]
-        triangle, products = np.zeros((room, room)), np.zeros((room, self.products.shape[1]))
-        triangle[: self.size, : self.size] = self.triangle[: self.size, : self.size]
-        products[: self.size] = self.products[: self.size]
-        self.basis, self.triangle, self.products = basis, triangle, products
+        products = self.fresh.T @ self.residual
+        self.products = np.vstack([self.products, products])
+        self.residual = self.residual - self.fresh @ products
 
     def solution(self) -> DualSolution:
         """Return the predictor."""
-        size, problem = self.size, self.problem
-        outputs = problem.y.shape[1]
-        weights = solve_triangular(
-            self.triangle[:size, :size], self.products[:size], check_finite=False
-        )
+        problem, outputs = self.problem, self.problem.y.shape[1]
+        weights = solve_triangular(self.triangle, self.products, check_finite=False)
         used = np.array(self.used, dtype=int)
         coefficients = np.zeros((self.width, outputs))
         coefficients[used[used >= 0]] = weights[used >= 0]
@@ -233,3 +194,6 @@ class Refit:
         problem, fitted = self.problem, self.last.fitted
         alpha = problem.dual_point(problem.loss.gradient(problem.y, fitted))
         return replace(self.last, alpha=alpha, objective=problem.risk(fitted))
+
+
+UnpenalisedFit = Projection | Refit

@@ -1,4 +1,4 @@
-"""The loop around a solver, and what paths of models are made of: first strength, growth, refits."""
+"""The loop around a solver, and what paths of models need: first strength, growth, refits."""
 
 from __future__ import annotations
 
@@ -51,14 +51,8 @@ def run(
 
     Parameters
     ----------
-    solver : Solver
-        The algorithm.
-    problem : Problem
-        The objective.
-    family : KernelFamily
-        The kernels.
-    rng : numpy.random.Generator
-        Source of all randomness.
+    solver, problem, family, rng
+        The algorithm, the objective, the kernels, and the source of all randomness.
     max_iter : int
         Largest number of steps.
     tol : float

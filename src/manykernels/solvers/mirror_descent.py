@@ -163,18 +163,8 @@ class MirrorDescent:
             eta = self.step(k, forecast.moments(gradient))
             indices, estimate = self._estimate(iterate, gradient, draw)
             ascent = problem.slope(estimate)
-            yield DescentState(
-                k,
-                iterate,
-                solution,
-                problem,
-                gradient,
-                draw,
-                ascent,
-                eta,
-                self.average,
-                constants,
-            )
+            point = k, iterate, solution, problem, gradient
+            yield DescentState(*point, draw, ascent, eta, self.average, constants)
             iterate.step(indices, eta * ascent, eta)
             forecast.observe(draw, estimate, gradient)
             squares = problem.slope(draw.ratios) ** 2

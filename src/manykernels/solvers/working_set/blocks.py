@@ -259,15 +259,12 @@ class GroupQuadratic:
         best, idle = np.inf, 0
         for _ in range(EPOCHS // EPOCHS_AT_A_TIME):
             lengths, pull = self._norms(w), self.form.pull(state, slice(None))
-            pulls, total = self._norms(pull), float(lengths.sum())
-            # The penalty, its conjugate at b - Gw, and their inner product.
-            gap = strength / 2 * total**2 + float(pulls.max(initial=0.0)) ** 2 / (2 * strength)
-            gap -= float(np.sum(w * pull))
+            gap = self.gap(w, pull, lengths)
             idle = 0 if gap < 0.9 * best else idle + 1
             best = min(best, gap)
             if gap <= tol or idle > STALLED_EXTRAPOLATIONS:
                 break
-            enter = (lengths == 0) & (pulls > strength * total * (1 + 1e-9))
+            enter = (lengths == 0) & (self._norms(pull) > strength * lengths.sum() * (1 + 1e-9))
             live = np.flatnonzero((lengths > 0) | enter).tolist()
             w, state = self._rounds(live, w, state, lengths, shifts)
         return w
@@ -325,6 +322,12 @@ class GroupQuadratic:
     def _norms(self, values: Array) -> Array:
         energy = np.einsum("ij,ij->i", values, values)
         return np.sqrt(np.add.reduceat(energy, self.starts[:-1]))
+
+    def gap(self, w: Array, pull: Array, lengths: Array) -> float:
+        r"""Return :math:`\Omega(w) + \Omega^*(b - Gw) - \langle w, b - Gw\rangle`."""
+        own = self.strength / 2 * float(lengths.sum()) ** 2
+        other = float(self._norms(pull).max(initial=0.0)) ** 2 / (2 * self.strength)
+        return own + other - float(np.sum(w * pull))
 
 
 def secular(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -28,25 +26,20 @@ INTERIOR_TOL = 1e-10
 measured."""
 
 
-@dataclass(frozen=True)
 class KernelList:
-    """Some kernels of a family, weighed again and again."""
+    """Some kernels of a family, weighed again and again; their features, if any, side by side."""
 
-    family: KernelFamily
-    indices: Sequence[Index]
-
-    @cached_property
-    def features(self) -> tuple[Array, Array]:
-        """Columns side by side, and the position of the kernel each belongs to."""
-        columns, owners = self.family.features(self.indices)
-        return columnwise(columns), owners
+    def __init__(self, family: KernelFamily, indices: Sequence[Index]) -> None:
+        self.family, self.indices = family, indices
+        if family.explicit:
+            columns, self.owners = family.features(indices)
+            self.columns = columnwise(columns)
 
     def system(self, theta: Array) -> System:
         """Return the kernel of given weights, in the smaller form; O(n^2 m)."""
         if not self.family.explicit:
             return GramSystem(self.family.gram(self.indices, theta))
-        columns, owners = self.features
-        return smaller_system(columns, np.sqrt(theta)[owners])
+        return smaller_system(self.columns, np.sqrt(theta)[self.owners])
 
     def responses(self, alpha: Array) -> Array:
         r"""Return :math:`K_i\alpha/\rho_i^2` for all kernels, of shape (m, n, c)."""
@@ -54,10 +47,9 @@ class KernelList:
             products = self.family.products(self.indices)
             stack = [times(self.family.bases.product(one), alpha) for one in products]
             return np.array(stack) * self.family.weights(self.indices)[:, None, None]
-        columns, owners = self.features
-        columns = to_host(columns)
+        columns = to_host(self.columns)
         spread = (columns.T @ alpha)[:, None, :] * columns.T[:, :, None]
-        starts = np.searchsorted(owners, np.arange(len(self.indices)))
+        starts = np.searchsorted(self.owners, np.arange(len(self.indices)))
         whole = len(starts) == columns.shape[1]
         return spread if whole else np.add.reduceat(spread, starts, axis=0)
 

@@ -344,5 +344,6 @@ def as_solution(
 ) -> tuple[Array, DualSolution]:
     r"""Return the weights :math:`\theta_i = \|w_i\|/\sum_j\|w_j\|` and the predictor in them."""
     theta, scaled = in_weights(groups.coefficients, groups.owners)
-    alpha, objective = problem.dual_point(slopes), value(problem, problem.loss, groups)
-    return theta, DualSolution(alpha, scaled, True, groups.intercept, groups.fitted, objective)
+    alpha, fitted = problem.dual_point(slopes), groups.fitted
+    objective = value(problem, problem.loss, groups)
+    return theta, DualSolution(alpha, scaled, True, groups.intercept, fitted, objective)

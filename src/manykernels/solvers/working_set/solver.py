@@ -93,14 +93,12 @@ class WorkingSet:
         """
         rough = family.explicit and not on_host(family.bases.matrix)
         price = pricer(family, bits=32 if rough else 64)
-        inside = WorkingKernels(problem, family)
+        inside = WorkingKernels(problem, family, start)
         steps: list[tuple[list[Index], float]] = [([], FINEST_GAP)]
         if start is not None and start.indices:
-            if inside.groups is not None and start.solution.in_features:
-                inside.recall(start)
+            steps = [*steps, (list(start.indices), GAP_SHARE)]
+            if inside.indices:  # taken over with their coefficients
                 steps = [([], GAP_SHARE)]
-            else:
-                steps.append((list(start.indices), GAP_SHARE))
         idle, smallest, before, better = 0, np.inf, np.inf, True
         for k in count(1):
             for fresh, goal in steps:
@@ -122,7 +120,12 @@ class WorkingSet:
                 full = len(listed.indices) == room + size
                 listed, norm = priced_again(family, solution.alpha, listed, full)
             gap = problem.gap(solution.objective, solution.alpha, norm, solution.intercept)
-            yield inside.state(k, Certificate(*gap, "exact"))
+            certificate = Certificate(*gap, "exact")
+            if (inside.theta > 0).all():
+                weights = inside.indices, inside.theta
+                yield FinalState(k, weights, size, solution, certificate, inside.groups)
+            else:
+                yield inside.without_zeros(k, certificate)
             before, better = solution.objective, gap[1] < 0.5 * smallest
             smallest = min(smallest, gap[1])
             steps = [(inside.entering(listed, room), max(FINEST_GAP, GAP_SHARE * min(1.0, gap[1])))]
@@ -149,10 +152,11 @@ class WorkingKernels:
     """The kernels of a working set, and the optimum over them.
 
     While there are few features the optimum is sought in their coefficients, which ``groups``
-    holds; with many, and for kernels without features, in the weights of the kernels.
+    holds; with many, and for kernels without features, in the weights of the kernels. A start in
+    coefficients is taken over with what is known of its columns.
     """
 
-    def __init__(self, problem: Problem, family: KernelFamily) -> None:
+    def __init__(self, problem: Problem, family: KernelFamily, start: Result | None) -> None:
         self.problem, self.family = problem, family
         self.indices: list[Index] = []
         self.theta = np.empty(0)
@@ -164,21 +168,19 @@ class WorkingKernels:
             self.most_features = 2 * family.rows if family.rows <= INTERIOR_ROWS else np.inf
         self.solution: DualSolution
         self.groups: FeatureGroups | None = None
-        if family.explicit:
+        if not family.explicit:
+            self.solution = solve(problem, system_of(family, [], self.theta))
+        elif start is None or not start.indices or not start.solution.in_features:
             self.groups = no_groups(problem)
         else:
-            self.solution = solve(problem, system_of(family, [], self.theta))
-
-    def recall(self, start: Result) -> None:
-        """Take over the kernels and coefficients of a start, and what is known of their columns."""
-        self.indices = list(start.indices)
-        owners = self.family.owners(self.indices)
-        if isinstance(start.memory, FeatureGroups) and start.memory.columns.width == len(owners):
-            columns = start.memory.columns
-        else:
-            columns, _ = tall_columns(self.family, self.indices)
-        coefficients = np.sqrt(start.theta)[owners, None] * start.solution.coefficients
-        self.groups = FeatureGroups(columns, owners, coefficients, start.solution.intercept)
+            self.indices = list(start.indices)
+            owners, known = family.owners(self.indices), start.memory
+            if isinstance(known, FeatureGroups) and known.columns.width == len(owners):
+                columns = known.columns
+            else:
+                columns, _ = tall_columns(family, self.indices)
+            coefficients = np.sqrt(start.theta)[owners, None] * start.solution.coefficients
+            self.groups = FeatureGroups(columns, owners, coefficients, start.solution.intercept)
 
     def entering(self, listed: Shortlist, room: int) -> list[Index]:
         r"""Return the best kernels outside the set that should enter, ``room`` at most.
@@ -218,17 +220,14 @@ class WorkingKernels:
         self.groups = groups
         self.theta, self.solution = as_solution(self.problem, groups, slopes)
 
-    def state(self, k: int, certificate: Certificate) -> FinalState:
+    def without_zeros(self, k: int, certificate: Certificate) -> FinalState:
         """Return the kernels of positive weight and their predictor before round k."""
         live, solution = self.theta > 0, self.solution
-        indices, memory = self.indices, self.groups
-        if not live.all():
-            indices, memory = list(compress(indices, live.tolist())), None
-            if solution.in_features:
-                kept = live[self.family.owners(self.indices)]
-                solution = replace(solution, coefficients=solution.coefficients[kept])
-        weights = indices, self.theta[live]
-        return FinalState(k, weights, len(indices), solution, certificate, memory)
+        if solution.in_features:
+            kept = live[self.family.owners(self.indices)]
+            solution = replace(solution, coefficients=solution.coefficients[kept])
+        weights = list(compress(self.indices, live.tolist())), self.theta[live]
+        return FinalState(k, weights, len(weights[0]), solution, certificate)
 
 
 def descent(kernels: WorkingKernels, tol: float) -> float:
