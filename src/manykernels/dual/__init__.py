@@ -11,8 +11,16 @@ from ..losses import NonsmoothLoss, SmoothLoss, Squared
 from ..objective import Problem
 from .libsvm import solvable, solve_libsvm
 from .newton import newton, proximal_newton
-from .systems import FeatureSystem, GramSystem, Ridge, System
-from .tall import Columns, TallColumns, TallSystem, smaller_system, system_of, tall_columns
+from .systems import FeatureSystem, GramSystem, Ridge
+from .tall import (
+    Columns,
+    System,
+    TallColumns,
+    TallSystem,
+    smaller_system,
+    system_of,
+    tall_columns,
+)
 
 __all__ = [
     "Columns",
@@ -69,10 +77,8 @@ def solve(
 
     Parameters
     ----------
-    problem : Problem
-        The data, loss and strength.
-    system : System
-        The kernel, as a matrix or as features.
+    problem, system
+        The data, loss and strength; the kernel, as a matrix or as features.
     start : DualSolution, optional
         Solution for other weights to start from.
     tol : float, default=1e-10

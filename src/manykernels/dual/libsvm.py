@@ -13,7 +13,8 @@ from ..backend import to_host
 from ..limits import LIBSVM_ROWS
 from ..losses import EpsilonInsensitive, Hinge
 from ..objective import Problem
-from .systems import Ridge, System
+from .systems import Ridge
+from .tall import System
 
 LIBSVM_STEPS = 100_000
 """Most steps of libsvm; what it leaves is done by Newton steps. Set by judgement, not measured."""

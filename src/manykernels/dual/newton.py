@@ -12,7 +12,8 @@ from scipy.optimize import brentq
 from ..arrays import Array
 from ..losses import NonsmoothLoss, SmoothLoss
 from ..objective import Problem
-from .systems import Ridge, System
+from .systems import Ridge
+from .tall import System
 
 M = TypeVar("M")
 """A model: a function of a space, or coefficients of features."""
@@ -41,16 +42,7 @@ class Smoothed:
         \ell_\sigma(y, f) = \max_v\; v f - \ell^*(y, v) - \frac\sigma2 (v - v_0)^2
 
     Its derivative is the maximiser. It is the augmented Lagrangian of the nonsmooth loss with
-    multiplier :math:`v_0`.
-
-    Parameters
-    ----------
-    loss : NonsmoothLoss
-        The loss.
-    centre : ndarray of shape (n, 1)
-        :math:`v_0`.
-    width : float
-        :math:`\sigma`.
+    multiplier :math:`v_0`, the ``centre`` of shape (n, 1); :math:`\sigma` is the ``width``.
     """
 
     loss: NonsmoothLoss

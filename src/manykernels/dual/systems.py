@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -47,40 +47,6 @@ class Ridge(NamedTuple):
         return self.values + self.intercept
 
 
-class System(Protocol):
-    """A reproducing kernel Hilbert space on the training rows, in some coordinates."""
-
-    def ridge(self, curvature: Array, linear: Array, strength: float, intercept: bool) -> Ridge:
-        r"""Minimise :math:`\sum_t \frac12 d_t f_t^2 - r_t f_t + \frac\lambda2\|f\|^2` over f (+ b).
-
-        Parameters
-        ----------
-        curvature : ndarray of shape (n,)
-            :math:`d_t \ge 0`, not all zero if there is an intercept.
-        linear : ndarray of shape (n, c)
-            :math:`r_t`, one column for each output.
-        strength : float
-            :math:`\lambda`.
-        intercept : bool
-            Whether :math:`f_t` includes a free constant b.
-        """
-
-    def values(self, coefficients: Array) -> Array:
-        """Return the function's values on the training rows, of shape (n, c)."""
-
-    def inner(self, left: Array, right: Array, right_values: Array) -> Array:
-        """Return inner products of functions, one for each column.
-
-        Given by their coefficients and, for the second, also by its values.
-        """
-
-    def matrix(self) -> Array:
-        """Return the kernel matrix, of shape (n, n)."""
-
-    def from_dual(self, alpha: Array) -> Array:
-        r"""Return the coefficients of :math:`\sum_t \alpha_t \kappa(x_t, \cdot)`."""
-
-
 @dataclass(frozen=True)
 class GramSystem:
     """The n x n system; coefficients are dual variables. O(n^3) a solve.
@@ -94,10 +60,22 @@ class GramSystem:
     gram: Array
 
     def ridge(self, curvature: Array, linear: Array, strength: float, intercept: bool) -> Ridge:
-        r"""Solve :math:`(K + \lambda D^{-1})\alpha + b = D^{-1} r` on the rows with d > 0.
+        r"""Minimise :math:`\sum_t \frac12 d_t f_t^2 - r_t f_t + \frac\lambda2\|f\|^2` over f (+ b).
 
-        Elsewhere :math:`\alpha_t = r_t/\lambda`, so the factorisation shrinks to the rows that
-        matter (the support vectors).
+        Solves :math:`(K + \lambda D^{-1})\alpha + b = D^{-1} r` on the rows with d > 0. Elsewhere
+        :math:`\alpha_t = r_t/\lambda`, so the factorisation shrinks to the rows that matter (the
+        support vectors).
+
+        Parameters
+        ----------
+        curvature : ndarray of shape (n,)
+            :math:`d_t \ge 0`, not all zero if there is an intercept.
+        linear : ndarray of shape (n, c)
+            :math:`r_t`, one column for each output.
+        strength : float
+            :math:`\lambda`.
+        intercept : bool
+            Whether :math:`f_t` includes a free constant b.
         """
         live = live_rows(curvature)
         if live.all():
@@ -124,11 +102,14 @@ class GramSystem:
         return Ridge(alpha, b, values, pulls)
 
     def values(self, coefficients: Array) -> Array:
-        """Return the function's values."""
+        """Return a function's values on the training rows, of shape (n, c)."""
         return times(self.gram, coefficients)
 
     def inner(self, left: Array, right: Array, right_values: Array) -> Array:
-        """Return inner products: dual variables times values."""
+        """Return inner products of functions, one for each column: dual variables times values.
+
+        Functions are given by their coefficients and, the second, also by its values.
+        """
         return np.sum(left * right_values, axis=0)
 
     def matrix(self) -> Array:
@@ -136,7 +117,7 @@ class GramSystem:
         return self.gram
 
     def from_dual(self, alpha: Array) -> Array:
-        """Return the dual variables themselves."""
+        r"""Return coefficients of :math:`\sum_t \alpha_t \kappa(x_t, \cdot)`: the same numbers."""
         return alpha
 
 

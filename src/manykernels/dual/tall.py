@@ -12,7 +12,7 @@ from ..arrays import Array, Index
 from ..backend import beside, namespace, on_host, take, to_host
 from ..families import KernelFamily
 from ..limits import TALL_BYTES, WIDE_KERNEL_BYTES
-from .systems import FeatureSystem, GramSystem, Ridge, System, factorise
+from .systems import FeatureSystem, GramSystem, Ridge, factorise
 
 TALL_ENTRIES = 2**19
 """Number of entries of a block of rows, four megabytes. Set by judgement, not measured."""
@@ -212,6 +212,10 @@ class TallSystem:
     def from_dual(self, alpha: Array) -> Array:
         """Return the weights of a dual point."""
         return self.factors[:, None] * self.columns.transposed_dot(alpha)
+
+
+System = GramSystem | FeatureSystem | TallSystem
+"""A reproducing kernel Hilbert space on the training rows, in some coordinates; see the first."""
 
 
 def system_of(family: KernelFamily, indices: Sequence[Index], theta: Array) -> System:

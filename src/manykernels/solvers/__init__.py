@@ -6,10 +6,17 @@ from .full_pass import FullPass
 from .greedy import Greedy, debiased
 from .loop import Callback, at_no_effect, growing, run, unpenalised
 from .match import NAMES, choose, costs, describe, match, refuse_needs
-from .mirror_descent import MirrorDescent
-from .samplers import GradientSampler, Sampler, UniformSampler
-from .steps import DecreasingStep, GradientMoments, HarmonicStep, StepSize, TheoremStep
-from .theory import Constants, expectation_bound, high_probability_bound
+from .mirror_descent import GradientSampler, MirrorDescent, Sampler, UniformSampler
+from .theory import (
+    Constants,
+    DecreasingStep,
+    GradientMoments,
+    HarmonicStep,
+    StepSize,
+    TheoremStep,
+    expectation_bound,
+    high_probability_bound,
+)
 from .working_set import WorkingSet
 
 __all__ = [
