@@ -198,12 +198,13 @@ def normalised(x: Array, nu: float) -> Array:
 class AllKernels:
     """All kernels of a family, summed with weights again and again.
 
-    With fewer features than rows their products are made once where the loss allows, and the
-    features themselves are held whole only if they are small.
+    With fewer features than rows (``tall``) their products are made once where the loss allows,
+    and the features themselves are held whole only if they are small.
     """
 
     def __init__(self, family: KernelFamily) -> None:
         self.family = family
+        self.tall = family.explicit and family.enumeration_work < float(family.rows) ** 2
         self.columns: Array | TallColumns = np.empty(0)
         self.owners: Array | None = None
         if self.tall:
@@ -211,12 +212,6 @@ class AllKernels:
         elif family.explicit and 8 * family.enumeration_work <= KEPT_BYTES:
             columns, self.owners = family.all_features()
             self.columns = columnwise(columns)
-
-    @property
-    def tall(self) -> bool:
-        """Whether there are fewer features than rows."""
-        family = self.family
-        return family.explicit and family.enumeration_work < float(family.rows) ** 2
 
     def system(self, theta: Array) -> System:
         """Return the kernel of the positive weights, in the smaller form."""

@@ -70,11 +70,10 @@ class Greedy:
         price = pricer(family, problem.weights, 32, problem.intercept)
         everything = float(np.sum(problem.weights[:, None] * problem.y**2))
         chosen: list[Index] = []
-        owners: list[int] = []
         refused: set[Index] = set()
         pool, floor = EMPTY, 0.0
         for k in count(1):
-            yield selection(k, chosen, owners, fit.solution())
+            yield selection(k, family, chosen, fit.solution())
             while True:
                 if len(chosen) >= self.terms or fit.scale <= ROUNDED_RESIDUAL * everything:
                     return
@@ -89,27 +88,19 @@ class Greedy:
                 if not score > 0:
                     return
                 index = pool.indices[best]
-                columns = features_of(family, [index])[0]
-                added = fit.add(columns)
+                added = fit.add(features_of(family, [index])[0])
                 pool = pool.without(best, fit)
                 if added:
                     break
                 refused.add(index)
-            owners.extend([len(chosen)] * columns.shape[1])
             chosen.append(index)
 
 
 def debiased(problem: Problem, family: KernelFamily, indices: Sequence[Index]) -> FinalState:
     """Return the model of given kernels without a penalty, less those that add nothing."""
     fit = fit_of(problem)
-    chosen: list[Index] = []
-    owners: list[int] = []
-    for index in indices:
-        columns = features_of(family, [index])[0]
-        if fit.add(columns):
-            owners.extend([len(chosen)] * columns.shape[1])
-            chosen.append(index)
-    return selection(len(chosen) + 1, chosen, owners, fit.solution())
+    chosen = [index for index in indices if fit.add(features_of(family, [index])[0])]
+    return selection(len(chosen) + 1, family, chosen, fit.solution())
 
 
 @dataclass(frozen=True)
@@ -160,9 +151,9 @@ def pool_of(family: KernelFamily, indices: Sequence[Index], fit: UnpenalisedFit)
 
 
 def selection(
-    k: int, chosen: Sequence[Index], owners: Sequence[int], solution: DualSolution
+    k: int, family: KernelFamily, chosen: Sequence[Index], solution: DualSolution
 ) -> FinalState:
     """Return a model as weights and a predictor in the space they give."""
-    theta, scaled = in_weights(solution.coefficients, np.array(owners, dtype=int))
+    theta, scaled = in_weights(solution.coefficients, family.owners(chosen))
     there = replace(solution, coefficients=scaled)
     return FinalState(k, (list(chosen), theta), len(chosen), there, NO_CERTIFICATE)
