@@ -41,10 +41,12 @@ class Projection:
         self.problem = problem
         self.root = np.sqrt(problem.weights)[:, None]
         self.residual = self.root * problem.y
-        self.basis, self.triangle = np.empty((len(self.root), 0), order="F"), np.empty((0, 0))
+        self.basis = np.empty((len(self.root), 16), order="F")
+        self.triangle = np.zeros((16, 16))
         self.used: list[int] = []  # columns behind the basis vectors; -1 is the constant
         self.width = 0
-        self.fresh, self.products = self.basis, np.empty((0, problem.y.shape[1]))
+        self.fresh = self.basis[:, :0]
+        self.products = np.zeros((16, problem.y.shape[1]))
         if problem.intercept:
             self._extend(self.root, [-1])
 
@@ -104,11 +106,12 @@ class Projection:
 
     def _outside(self, columns: Array) -> tuple[Array, Array]:
         """Return what the basis does not explain, and the coefficients of what it does."""
-        coefficients = self.basis.T @ columns
-        rest = columns - self.basis @ coefficients
+        basis = self.basis[:, : self.size]
+        coefficients = basis.T @ columns
+        rest = columns - basis @ coefficients
         # Twice is enough: once leaves the rounding of the first subtraction.
-        again = self.basis.T @ rest
-        return rest - self.basis @ again, coefficients + again
+        again = basis.T @ rest
+        return rest - basis @ again, coefficients + again
 
     def _extend(self, weighted: Array, numbers: Sequence[int]) -> None:
         rest, inside = self._outside(weighted)
@@ -116,19 +119,34 @@ class Projection:
         lengths = np.linalg.norm(weighted, axis=0)[order[: len(upper)]]
         free = int(np.count_nonzero(np.abs(upper.diagonal()) > DEPENDENT * lengths))
         # Pivoting puts the columns that add something first.
-        kept, below = order[:free], np.zeros((free, self.size))
-        self.fresh = np.asfortranarray(vectors[:, :free])
-        self.basis = np.hstack([self.basis, self.fresh])
-        self.triangle = np.block([[self.triangle, inside[:, kept]], [below, upper[:free, :free]]])
+        kept, old, new = order[:free], self.size, self.size + free
+        self._reserve(new)
+        self.basis[:, old:new] = vectors[:, :free]
+        self.triangle[:old, old:new] = inside[:, kept]
+        self.triangle[old:new, old:new] = upper[:free, :free]
         self.used.extend(numbers[i] for i in kept.tolist())
-        products = self.fresh.T @ self.residual
-        self.products = np.vstack([self.products, products])
-        self.residual = self.residual - self.fresh @ products
+        self.fresh = self.basis[:, old:new]
+        self.products[old:new] = self.fresh.T @ self.residual
+        self.residual = self.residual - self.fresh @ self.products[old:new]
+
+    def _reserve(self, size: int) -> None:
+        if size <= self.basis.shape[1]:
+            return
+        room = 2 * size
+        basis = np.empty((len(self.basis), room), order="F")
+        basis[:, : self.size] = self.basis[:, : self.size]
+        triangle, products = np.zeros((room, room)), np.zeros((room, self.products.shape[1]))
+        triangle[: self.size, : self.size] = self.triangle[: self.size, : self.size]
+        products[: self.size] = self.products[: self.size]
+        self.basis, self.triangle, self.products = basis, triangle, products
 
     def solution(self) -> DualSolution:
         """Return the predictor."""
-        problem, outputs = self.problem, self.problem.y.shape[1]
-        weights = solve_triangular(self.triangle, self.products, check_finite=False)
+        size, problem = self.size, self.problem
+        outputs = problem.y.shape[1]
+        weights = solve_triangular(
+            self.triangle[:size, :size], self.products[:size], check_finite=False
+        )
         used = np.array(self.used, dtype=int)
         coefficients = np.zeros((self.width, outputs))
         coefficients[used[used >= 0]] = weights[used >= 0]

@@ -268,8 +268,8 @@ class Model:
         """Return the minimum without the groups that turn around, one set after another."""
         free = self.free
         for _ in range(PIVOTS):
-            moved, lengths = self.minimum(free)
-            turned = free & (lengths <= 0)
+            moved = self.minimum(free)
+            turned = free & (self.along(moved) <= 0)
             if not turned.any():
                 break
             free = free & ~turned
@@ -279,7 +279,8 @@ class Model:
         """Return the way to the minimum up to where the first group reaches zero."""
         free = self.free
         while True:
-            moved, length = self.minimum(free)
+            moved = self.minimum(free)
+            length = self.along(moved)
             stuck = free & (self.norms == 0) & (length <= 0)
             if not stuck.any():
                 break
@@ -295,11 +296,13 @@ class Model:
         intercept = start.intercept + share * (moved.intercept - start.intercept)
         return replace(start, coefficients=coefficients, intercept=intercept)
 
-    def minimum(self, free: Array) -> tuple[FeatureGroups, Array]:
-        """Return the minimum of the model over the coefficients of some groups, others zero.
+    def along(self, moved: FeatureGroups) -> Array:
+        """Return the length of each group along its direction."""
+        inner = np.sum(moved.coefficients * self.directions, axis=1)
+        return np.bincount(self.groups.owners, inner)
 
-        Returned as well is how far each group goes along its direction.
-        """
+    def minimum(self, free: Array) -> FeatureGroups:
+        """Return the minimum of the model over the coefficients of some groups, others zero."""
         problem, groups = self.problem, self.groups
         rows = free[groups.owners]
         towards, local = self.directions[rows], rows[self.inside]
@@ -319,8 +322,7 @@ class Model:
         coefficients = np.zeros_like(groups.coefficients)
         coefficients[rows] = found.reshape(outputs, size).T
         intercept = self.levels - np.sum(centres * coefficients[rows].T, axis=1)
-        lengths = np.bincount(groups.owners, np.sum(coefficients * self.directions, axis=1))
-        return replace(groups, coefficients=coefficients, intercept=intercept), lengths
+        return replace(groups, coefficients=coefficients, intercept=intercept)
 
     def _across(self, towards: Array, owners: Array) -> Array:
         """Return the curvature of the norms of groups across their directions."""
