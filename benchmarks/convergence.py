@@ -24,17 +24,15 @@ from manykernels.baselines.lp_norm import AnalyticUpdates
 from manykernels.certificate import from_norm
 from manykernels.datasets import load_paper
 from manykernels.datasets.facts import PAPER
-from manykernels.dual import GramSystem, solve
+from manykernels.dual import GramSystem, solve, system_of
 from manykernels.experiments.convergence import SUM_RIDGE, family_of
 from manykernels.experiments.tuning import split
 from manykernels.families import ProductFamily
 from manykernels.families.pricing import pricer
 from manykernels.losses import Squared
-from manykernels.objective import Problem
+from manykernels.objective import Problem, best_weights
 from manykernels.potentials import power_norm
 from manykernels.solvers import FullPass, WorkingSet, run
-from manykernels.solvers.full_pass import best_weights
-from manykernels.solvers.systems import system_of
 
 TOL = 1e-3
 LIMIT = 60.0

@@ -10,20 +10,20 @@ import pytest
 from scipy.optimize import brentq
 
 from manykernels import MKLClassifier, MKLRegressor
+from manykernels.dual import tall_columns
 from manykernels.families import Interactions, ProductFamily
 from manykernels.kernels import resolve
 from manykernels.losses import Huber, Logistic, Squared, SquaredHinge
 from manykernels.objective import Problem
 from manykernels.solvers import WorkingSet, run
-from manykernels.solvers.systems import tall_columns
-from manykernels.solvers.working_set import majorise
+from manykernels.solvers.working_set import blocks as majorise
 from manykernels.solvers.working_set.blocks import (
     ColumnForm,
     GroupQuadratic,
     ProductForm,
+    descend,
     secular,
 )
-from manykernels.solvers.working_set.majorise import descend
 from manykernels.solvers.working_set.restricted import FeatureGroups, restricted_gap, value
 
 

@@ -11,8 +11,7 @@ from manykernels.baselines.lp_norm import AnalyticUpdates
 from manykernels.families import ListFamily, Monomials, ProductFamily, Tuples
 from manykernels.losses import Hinge, Squared
 from manykernels.solvers import run
-from manykernels.solvers.acceleration import accelerated
-from manykernels.solvers.full_pass import FullPass, normalised
+from manykernels.solvers.full_pass import FullPass, accelerated, normalised
 
 REPRESENTATIONS = ["columns", "blocks", "sparse", "grams"]
 STRENGTHS = [1e-6, 1e-3, 0.1, 10.0]

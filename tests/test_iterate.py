@@ -2,11 +2,10 @@ import numpy as np
 import pytest
 
 from checks import make_bases
-from manykernels.dual import FeatureSystem, GramSystem
+from manykernels.dual import FeatureSystem, GramSystem, system_of
 from manykernels.families import ProductFamily
 from manykernels.potentials import Entropy, PowerNorm, power_norm
 from manykernels.solvers.iterate import FOLD, Iterate
-from manykernels.solvers.systems import system_of
 
 
 def random_steps(family, rng, count):

@@ -6,11 +6,10 @@ import pytest
 
 from checks import make_bases, random_problem
 from manykernels.certificate import Certificate
-from manykernels.dual import FeatureSystem, solve
+from manykernels.dual import FeatureSystem, solve, system_of
 from manykernels.families import ProductFamily
 from manykernels.losses import Squared
 from manykernels.solvers import HISTORY, MirrorDescent, run, solve_closed
-from manykernels.solvers.systems import system_of
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from checks import LOSSES, conic_minimum, make_bases, random_setting
+from manykernels import MKLRegressorCV
 from manykernels.bases import FeatureBlocks
 from manykernels.certificate import exact, from_norm
 from manykernels.dual import TallColumns, solve
@@ -392,6 +393,25 @@ def test_a_start_changes_the_way_and_not_the_answer(loss, representation, rng):
     warm, _ = solved(problem, family, tol, start=other)
     assert warm.converged
     assert warm.solution.objective == pytest.approx(cold.solution.objective, rel=2 * tol)
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+@pytest.mark.parametrize("loss", [Squared(), Logistic(), Hinge()], ids=name)
+def test_a_start_without_kernels_is_none(loss, representation, rng):
+    problem, family, _, _ = random_setting(rng, loss, representation, 0.02, 1.0)
+    problem = replace(problem, intercept=True)
+    tol = 1e-3 if loss == Hinge() else 1e-6
+    empty, _ = solved(replace(problem, strength=1e6), family, 0.5)
+    assert list(empty.indices) == []
+    cold, _ = solved(problem, family, tol)
+    warm, _ = solved(problem, family, tol, start=empty)
+    assert warm.solution.objective == pytest.approx(cold.solution.objective, rel=2 * tol)
+
+
+def test_paths_of_kernels_without_features_start_empty(rng):
+    X = rng.normal(size=(40, 3))
+    model = MKLRegressorCV(kernels="rbf", p=1, cv=3).fit(X, np.sin(X[:, 0]))
+    assert model.score(X, np.sin(X[:, 0])) > 0.5
 
 
 def test_few_kernels_of_many_are_in_use(rng):

@@ -10,25 +10,15 @@ from scipy.stats import t as student
 
 from .dual import DualSolution
 from .families import Draw, GradientField, KernelFamily
+from .limits import EXACT_SIZE, EXACT_WORK
 from .objective import Problem
 from .potentials import power_norm
-
-EXACT_WORK = 2e9
-"""Multiplications up to which a final certificate computes the gradient of every kernel. Set by
-judgement, not measured."""
-
-EXACT_SIZE = 10_000_000
-"""Most gradients that a certificate holds at a time: 80 megabytes."""
 
 CONFIDENCE = 0.99
 """Probability with which a gap from draws is large enough. Chosen, not measured."""
 
 ESTIMABLE = 4 / 3 - 1e-9
 """Least p for which the mean over draws estimates the dual norm well; see :func:`estimate`."""
-
-PERFECT = 1e-20
-"""Share of the objective of f = 0 up to which an objective is that of a perfect fit, known only up
-to rounding. Set by judgement, not measured."""
 
 Kind = Literal["exact", "bound", "estimate", "none"]
 
@@ -61,12 +51,8 @@ NO_CERTIFICATE = Certificate(np.nan, np.nan, "none")
 
 def from_norm(problem: Problem, solution: DualSolution, norm: float, kind: Kind) -> Certificate:
     r"""Return the certificate when :math:`\|(g_i)_i\|_{\nu^*}` is known, bounded or estimated."""
-    gap = solution.objective - problem.dual(solution.alpha, norm)
-    # A gap below zero is rounding, and rounding may as well have been of the other sign.
-    gap = abs(gap) + problem.infeasibility(solution.alpha, solution.intercept)
-    if solution.objective <= PERFECT * problem.risk(np.zeros_like(problem.y)):
-        return Certificate(gap, 0.0, kind)
-    return Certificate(gap, gap / solution.objective, kind)
+    gap = problem.gap(solution.objective, solution.alpha, norm, solution.intercept)
+    return Certificate(*gap, kind)
 
 
 def exact(problem: Problem, solution: DualSolution, field: GradientField) -> Certificate:

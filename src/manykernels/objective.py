@@ -10,6 +10,14 @@ from .arrays import Array
 from .losses import Loss
 from .potentials import power_norm
 
+PERFECT = 1e-20
+"""Share of the objective of f = 0 up to which an objective is that of a perfect fit, known only up
+to rounding. Set by judgement, not measured."""
+
+ABSORBED = 1e-20
+"""Share of the largest weight below which a weight is set to zero, where it stays. With p = 1 most
+weights end so. Set by judgement, not measured."""
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -105,17 +113,19 @@ class Problem:
         :math:`J(\theta)`; with :math:`\|(g_i)_i\|_{\nu^*}`, :math:`g_i` the gradients of the whole
         family, a lower bound of the minimum over all :math:`\theta`.
         """
-        losses = self.loss.conjugate(self.y, self.slopes(alpha))
-        conjugate = np.sum(self.weights[:, None] * losses)
+        slopes = -self.strength * alpha / self.weights[:, None]
+        conjugate = np.sum(self.weights[:, None] * self.loss.conjugate(self.y, slopes))
         return float(-conjugate - self.strength / 2 * quadratic)
 
-    def relative_gap(self, primal: float, alpha: Array, quadratic: float, b: Array) -> float:
-        """Return what a primal value exceeds the dual value of a point by, as a share of it.
+    def gap(self, primal: float, alpha: Array, quadratic: float, b: Array) -> tuple[float, float]:
+        """Return what a primal value exceeds the dual value of a point by, and that as a share.
 
         ``quadratic`` is that of :meth:`dual`, and ``b`` the intercept of the primal point.
         """
-        slack = self.infeasibility(alpha, b)
-        return (primal - self.dual(alpha, quadratic) + slack) / primal if primal > 0 else 0.0
+        # A gap below zero is rounding, and rounding may as well have been of the other sign.
+        gap = abs(primal - self.dual(alpha, quadratic)) + self.infeasibility(alpha, b)
+        perfect = primal <= PERFECT * self.risk(np.zeros_like(self.y))
+        return gap, 0.0 if perfect else gap / primal
 
 
 def exponent(p: float) -> float:
@@ -133,6 +143,17 @@ def dual_exponent(p: float) -> float:
     return np.inf if p == 1 else exponent(p) / (exponent(p) - 1)
 
 
+def best_weights(theta: Array, gradients: Array, nu: float) -> Array:
+    r"""Return the minimiser of :math:`\sum_i \theta_i^2 g_i/\theta'_i` over the ball; O(d)."""
+    squares = theta**2 * gradients
+    largest = squares.max(initial=0.0)
+    if not largest > 0:
+        return theta
+    weights = (squares / largest) ** (1 / (nu + 1))
+    weights[weights < ABSORBED] = 0.0
+    return np.asarray(weights / power_norm(weights, nu))
+
+
 def weights_from_norms(norms: Array, p: float) -> Array:
     r"""Return the kernel weights that are best for given norms :math:`\rho_i\|w_i\|`.
 
@@ -143,3 +164,16 @@ def weights_from_norms(norms: Array, p: float) -> Array:
         return np.ones(len(norms))
     size = float(norms.sum()) if p == 1 else power_norm(norms, p)
     return np.asarray((norms / (size or 1.0)) ** (2 - p))
+
+
+def in_weights(coefficients: Array, owners: Array) -> tuple[Array, Array]:
+    r"""Return the kernel weights of p = 1, and coefficients of features divided by their roots.
+
+    Coefficients :math:`w_i` of features :math:`\phi_i/\rho_i`, ``owners`` in ascending order,
+    become those of features :math:`\sqrt{\theta_i}\phi_i/\rho_i`.
+    """
+    norms = np.sqrt(np.bincount(owners, np.sum(coefficients**2, axis=1)))
+    theta = norms / (float(norms.sum()) or 1.0)
+    roots = np.sqrt(theta)[owners, None]
+    scaled = np.divide(coefficients, roots, out=np.zeros_like(coefficients), where=roots > 0)
+    return theta, scaled

@@ -15,10 +15,10 @@ from ..dual import DualSolution, solve
 from ..estimators.base import FamilyMachine
 from ..estimators.tasks import Classification, Regression
 from ..families import KernelFamily
-from ..objective import Problem
+from ..objective import Problem, best_weights
 from ..potentials import power_norm
 from ..solvers import ClosedForm
-from ..solvers.full_pass import PASS_TOL, AllKernels, Pass, best_weights, refuse_long_list
+from ..solvers.full_pass import PASS_TOL, AllKernels, Pass, refuse_long_list
 from ..spec import Spec, specify
 
 

@@ -10,9 +10,17 @@ from ..arrays import Array
 from ..losses import NonsmoothLoss, SmoothLoss, Squared
 from ..objective import Problem
 from .libsvm import solvable, solve_libsvm
-from .newton import RidgePoint, newton, proximal_newton, squared_norm
-from .systems import Columns, FeatureSystem, GramSystem, System
-from .tall import TallColumns, TallSystem
+from .newton import newton, proximal_newton
+from .systems import FeatureSystem, GramSystem, Ridge
+from .tall import (
+    Columns,
+    System,
+    TallColumns,
+    TallSystem,
+    smaller_system,
+    system_of,
+    tall_columns,
+)
 
 __all__ = [
     "Columns",
@@ -22,7 +30,10 @@ __all__ = [
     "System",
     "TallColumns",
     "TallSystem",
+    "smaller_system",
     "solve",
+    "system_of",
+    "tall_columns",
 ]
 
 
@@ -66,10 +77,8 @@ def solve(
 
     Parameters
     ----------
-    problem : Problem
-        The data, loss and strength.
-    system : System
-        The kernel, as a matrix or as features.
+    problem, system
+        The data, loss and strength; the kernel, as a matrix or as features.
     start : DualSolution, optional
         Solution for other weights to start from.
     tol : float, default=1e-10
@@ -77,26 +86,28 @@ def solve(
     """
     if isinstance(problem.loss, Squared):
         linear = problem.weights[:, None] * problem.y
-        ridge = system.ridge(problem.weights, linear, problem.strength, problem.intercept)
-        point = RidgePoint(ridge.coefficients, ridge.intercept, ridge.values)
-        return _solution(problem, system, point, ridge.pull / problem.strength)
-    fitted = np.zeros_like(problem.y) if start is None else start.fitted
-    alphas = np.zeros_like(problem.y) if start is None else start.alpha
-    pairs = [
-        _solve_output(problem.output(c), system, fitted[:, [c]], alphas[:, [c]], tol)
-        for c in range(problem.y.shape[1])
-    ]
-    joint = RidgePoint(
-        np.hstack([point.coefficients for point, _ in pairs]),
-        np.concatenate([point.intercept for point, _ in pairs]),
-        np.hstack([point.values for point, _ in pairs]),
-    )
-    return _solution(problem, system, joint, np.hstack([alpha for _, alpha in pairs]))
+        w, b, _, pull = system.ridge(problem.weights, linear, problem.strength, problem.intercept)
+        alpha = pull / problem.strength
+    else:
+        fitted = np.zeros_like(problem.y) if start is None else start.fitted
+        alpha = np.zeros_like(problem.y) if start is None else start.alpha
+        parts = [
+            _solve_output(problem.output(c), system, fitted[:, [c]], alpha[:, [c]], tol)
+            for c in range(problem.y.shape[1])
+        ]
+        w = np.hstack([point.coefficients for point, _ in parts])
+        b = np.concatenate([point.intercept for point, _ in parts])
+        alpha = np.hstack([own for _, own in parts])
+    # The values that predictions will have, not those that the equations say they should have:
+    # if a solve was inaccurate, objective and gap must show it.
+    values = system.values(w)
+    objective = problem.primal(values + b, float(system.inner(w, w, values).sum()))
+    return DualSolution(alpha, w, not isinstance(system, GramSystem), b, values + b, objective)
 
 
 def _solve_output(
     problem: Problem, system: System, fitted: Array, alpha: Array, tol: float
-) -> tuple[RidgePoint, Array]:
+) -> tuple[Ridge, Array]:
     """Return the predictor and the dual variables of a single output."""
     loss = problem.loss
     if isinstance(loss, NonsmoothLoss):
@@ -114,18 +125,3 @@ def _solve_output(
             f"{loss!r}. See manykernels.losses."
         )
     return point, problem.dual_point(v)
-
-
-def _solution(problem: Problem, system: System, point: RidgePoint, alpha: Array) -> DualSolution:
-    # The values that predictions will have, not those that the equations say they should have:
-    # if a solve was inaccurate, objective and gap must show it.
-    values = system.values(point.coefficients)
-    honest = RidgePoint(point.coefficients, point.intercept, values)
-    return DualSolution(
-        alpha,
-        point.coefficients,
-        not isinstance(system, GramSystem),
-        point.intercept,
-        honest.fitted,
-        problem.primal(honest.fitted, squared_norm(system, honest)),
-    )

@@ -10,13 +10,11 @@ from sklearn.svm import SVC, SVR
 
 from ..arrays import Array
 from ..backend import to_host
+from ..limits import LIBSVM_ROWS
 from ..losses import EpsilonInsensitive, Hinge
 from ..objective import Problem
-from .newton import RidgePoint
-from .systems import System
-
-LIBSVM_ROWS = 5_000
-"""Number of rows up to which a kernel matrix is made for libsvm. Set by judgement, not measured."""
+from .systems import Ridge
+from .tall import System
 
 LIBSVM_STEPS = 100_000
 """Most steps of libsvm; what it leaves is done by Newton steps. Set by judgement, not measured."""
@@ -30,7 +28,7 @@ def solvable(problem: Problem) -> bool:
     return small and isinstance(problem.loss, EpsilonInsensitive)
 
 
-def solve_libsvm(problem: Problem, system: System) -> tuple[RidgePoint, Array]:
+def solve_libsvm(problem: Problem, system: System) -> tuple[Ridge, Array]:
     r"""Return libsvm's solution for one output and its :math:`v = -\lambda\alpha/s`.
 
     Good to a relative gap of 1e-9 to 1e-6: libsvm keeps the kernel in single precision.
@@ -53,5 +51,5 @@ def solve_libsvm(problem: Problem, system: System) -> tuple[RidgePoint, Array]:
     alpha[machine.support_, 0] = machine.dual_coef_[0]
     coefficients = system.from_dual(alpha)
     b = np.asarray(machine.intercept_, dtype=float)
-    point = RidgePoint(coefficients, b, system.values(coefficients))
+    point = Ridge(coefficients, b, system.values(coefficients))
     return point, problem.slopes(alpha)

@@ -12,7 +12,8 @@ from scipy.optimize import brentq
 from ..arrays import Array
 from ..losses import NonsmoothLoss, SmoothLoss
 from ..objective import Problem
-from .systems import System
+from .systems import Ridge
+from .tall import System
 
 M = TypeVar("M")
 """A model: a function of a space, or coefficients of features."""
@@ -41,16 +42,7 @@ class Smoothed:
         \ell_\sigma(y, f) = \max_v\; v f - \ell^*(y, v) - \frac\sigma2 (v - v_0)^2
 
     Its derivative is the maximiser. It is the augmented Lagrangian of the nonsmooth loss with
-    multiplier :math:`v_0`.
-
-    Parameters
-    ----------
-    loss : NonsmoothLoss
-        The loss.
-    centre : ndarray of shape (n, 1)
-        :math:`v_0`.
-    width : float
-        :math:`\sigma`.
+    multiplier :math:`v_0`, the ``centre`` of shape (n, 1); :math:`\sigma` is the ``width``.
     """
 
     loss: NonsmoothLoss
@@ -74,21 +66,7 @@ class Smoothed:
         return self._prox(y, f)[1] / self.width
 
 
-@dataclass(frozen=True)
-class RidgePoint:
-    """A function of the space plus a constant, one output; ``values`` are without the constant."""
-
-    coefficients: Array
-    intercept: Array
-    values: Array
-
-    @property
-    def fitted(self) -> Array:
-        """Values with the constant."""
-        return self.values + self.intercept
-
-
-def squared_norm(system: System, point: RidgePoint) -> float:
+def squared_norm(system: System, point: Ridge) -> float:
     """Return the squared norm of a function."""
     return float(system.inner(point.coefficients, point.coefficients, point.values).sum())
 
@@ -100,7 +78,7 @@ def newton(
     fitted: Array,
     tol: float,
     steepest: float = 1.0,
-) -> RidgePoint:
+) -> Ridge:
     """Minimise a smooth regularised risk of one output by damped Newton steps.
 
     Each is one ridge solve. The first one starts from the values ``fitted``, which need not be
@@ -115,19 +93,18 @@ def newton(
     """
     y, s, strength = problem.y, problem.weights[:, None], problem.strength
 
-    def objective(point: RidgePoint) -> float:
+    def objective(point: Ridge) -> float:
         risk = float(np.sum(s * loss.value(y, point.fitted)))
         return risk + strength / 2 * squared_norm(system, point)
 
-    def step_from(fitted: Array, slope: Array, extra: float) -> RidgePoint:
+    def step_from(fitted: Array, slope: Array, extra: float) -> Ridge:
         curvature = s * (loss.curvature(y, fitted) + extra)
         linear = curvature * fitted - slope
-        ridge = system.ridge(curvature[:, 0], linear, strength, problem.intercept)
-        return RidgePoint(ridge.coefficients, ridge.intercept, ridge.values)
+        return system.ridge(curvature[:, 0], linear, strength, problem.intercept)
 
     flat = 1e-4 * steepest
     zero = system.from_dual(np.zeros_like(y))
-    point = RidgePoint(zero, np.zeros(1), np.zeros_like(y))
+    point = Ridge(zero, np.zeros(1), np.zeros_like(y))
     value = objective(point)
     guess = step_from(fitted, s * loss.gradient(y, fitted), flat)
     if objective(guess) < value:
@@ -159,11 +136,8 @@ def newton(
             length = brentq(slope_at, 0.0, 1.0, xtol=1e-15, rtol=1e-10, disp=False)
         trial = full
         if length < 1:
-            trial = RidgePoint(
-                point.coefficients + length * move,
-                point.intercept + length * shift,
-                point.values + length * change,
-            )
+            coefficients, b = point.coefficients + length * move, point.intercept + length * shift
+            trial = Ridge(coefficients, b, point.values + length * change)
         trial_value = objective(trial)
         stalled = stalled + 1 if trial_value >= value * (1 - 1e-13) else 0
         if stalled > 3:  # rounding: no further progress is possible
@@ -209,20 +183,20 @@ def proximal_steps(
 
 def proximal_newton(
     problem: Problem, loss: NonsmoothLoss, system: System, fitted: Array, v: Array, tol: float
-) -> tuple[RidgePoint, Array]:
+) -> tuple[Ridge, Array]:
     """Minimise a nonsmooth regularised risk of one output by :func:`proximal_steps`.
 
     It starts from values ``fitted``, which need not be those of a function of this space.
     """
 
-    def step(smoothed: Smoothed, last: RidgePoint, goal: float) -> tuple[RidgePoint, Array, float]:
+    def step(smoothed: Smoothed, last: Ridge, goal: float) -> tuple[Ridge, Array, float]:
         point = newton(problem, smoothed, system, last.fitted, goal, 1 / smoothed.width)
         v = smoothed.gradient(problem.y, point.fitted)
         alpha = problem.dual_point(v)
         generated = system.from_dual(alpha)
         norm = float(system.inner(generated, generated, system.values(generated)).sum())
         primal = problem.primal(point.fitted, squared_norm(system, point))
-        return point, v, problem.relative_gap(primal, alpha, norm, point.intercept)
+        return point, v, problem.gap(primal, alpha, norm, point.intercept)[1]
 
-    start = RidgePoint(np.empty(0), np.zeros(1), fitted)
+    start = Ridge(np.empty(0), np.zeros(1), fitted)
     return proximal_steps(problem, loss, start, v, tol, step, PROXIMAL_PATIENCE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -22,7 +22,7 @@ from ..backend import (
 
 
 class Ridge(NamedTuple):
-    """The solution of a weighted ridge problem.
+    """A function plus a constant: the solution of a weighted ridge problem.
 
     Attributes
     ----------
@@ -32,48 +32,19 @@ class Ridge(NamedTuple):
         The constant b.
     values : ndarray of shape (n, c)
         The function's values without the constant, as the equations say they are.
-    pull : ndarray of shape (n, c)
+    pull : ndarray of shape (n, c), optional
         :math:`r_t - d_t f_t`: the strength times the dual variables.
     """
 
     coefficients: Array
     intercept: Array
     values: Array
-    pull: Array
+    pull: Array = np.empty(0)
 
-
-class System(Protocol):
-    """A reproducing kernel Hilbert space on the training rows, in some coordinates."""
-
-    def ridge(self, curvature: Array, linear: Array, strength: float, intercept: bool) -> Ridge:
-        r"""Minimise :math:`\sum_t \frac12 d_t f_t^2 - r_t f_t + \frac\lambda2\|f\|^2` over f (+ b).
-
-        Parameters
-        ----------
-        curvature : ndarray of shape (n,)
-            :math:`d_t \ge 0`, not all zero if there is an intercept.
-        linear : ndarray of shape (n, c)
-            :math:`r_t`, one column for each output.
-        strength : float
-            :math:`\lambda`.
-        intercept : bool
-            Whether :math:`f_t` includes a free constant b.
-        """
-
-    def values(self, coefficients: Array) -> Array:
-        """Return the function's values on the training rows, of shape (n, c)."""
-
-    def inner(self, left: Array, right: Array, right_values: Array) -> Array:
-        """Return inner products of functions, one for each column.
-
-        Given by their coefficients and, for the second, also by its values.
-        """
-
-    def matrix(self) -> Array:
-        """Return the kernel matrix, of shape (n, n)."""
-
-    def from_dual(self, alpha: Array) -> Array:
-        r"""Return the coefficients of :math:`\sum_t \alpha_t \kappa(x_t, \cdot)`."""
+    @property
+    def fitted(self) -> Array:
+        """Values with the constant."""
+        return self.values + self.intercept
 
 
 @dataclass(frozen=True)
@@ -89,10 +60,22 @@ class GramSystem:
     gram: Array
 
     def ridge(self, curvature: Array, linear: Array, strength: float, intercept: bool) -> Ridge:
-        r"""Solve :math:`(K + \lambda D^{-1})\alpha + b = D^{-1} r` on the rows with d > 0.
+        r"""Minimise :math:`\sum_t \frac12 d_t f_t^2 - r_t f_t + \frac\lambda2\|f\|^2` over f (+ b).
 
-        Elsewhere :math:`\alpha_t = r_t/\lambda`, so the factorisation shrinks to the rows that
-        matter (the support vectors).
+        Solves :math:`(K + \lambda D^{-1})\alpha + b = D^{-1} r` on the rows with d > 0. Elsewhere
+        :math:`\alpha_t = r_t/\lambda`, so the factorisation shrinks to the rows that matter (the
+        support vectors).
+
+        Parameters
+        ----------
+        curvature : ndarray of shape (n,)
+            :math:`d_t \ge 0`, not all zero if there is an intercept.
+        linear : ndarray of shape (n, c)
+            :math:`r_t`, one column for each output.
+        strength : float
+            :math:`\lambda`.
+        intercept : bool
+            Whether :math:`f_t` includes a free constant b.
         """
         live = live_rows(curvature)
         if live.all():
@@ -119,11 +102,14 @@ class GramSystem:
         return Ridge(alpha, b, values, pulls)
 
     def values(self, coefficients: Array) -> Array:
-        """Return the function's values."""
+        """Return a function's values on the training rows, of shape (n, c)."""
         return times(self.gram, coefficients)
 
     def inner(self, left: Array, right: Array, right_values: Array) -> Array:
-        """Return inner products: dual variables times values."""
+        """Return inner products of functions, one for each column: dual variables times values.
+
+        Functions are given by their coefficients and, the second, also by its values.
+        """
         return np.sum(left * right_values, axis=0)
 
     def matrix(self) -> Array:
@@ -131,7 +117,7 @@ class GramSystem:
         return self.gram
 
     def from_dual(self, alpha: Array) -> Array:
-        """Return the dual variables themselves."""
+        r"""Return coefficients of :math:`\sum_t \alpha_t \kappa(x_t, \cdot)`: the same numbers."""
         return alpha
 
 
@@ -144,12 +130,9 @@ class FeatureSystem:
     features : array of shape (n, m)
         Features whose inner products are the kernel, of any library and on any device; m = 0 is
         the zero kernel.
-    columns : ScaledColumns, optional
-        The same as columns that were used before times factors, which saves the O(n m^2).
     """
 
     features: Array
-    columns: ScaledColumns | None = None
 
     def ridge(self, curvature: Array, linear: Array, strength: float, intercept: bool) -> Ridge:
         """Solve the normal equations, on features centred with the curvature as weights.
@@ -171,28 +154,20 @@ class FeatureSystem:
                 linear[~live].sum(axis=0) / strength,
             )
             w = times(rows.T, alpha) + dead
-            return self._finish(w, b, curvature, linear)
-        level = np.zeros(linear.shape[1])
-        centre = np.zeros(features.shape[1])
-        if intercept:
-            total = curvature.sum()
-            centre = times(features.T, curvature) / total
-            features = features - beside(centre, features)
-            level = linear.sum(axis=0) / total
-            linear = linear - np.outer(curvature, level)
-        if self.columns is None:
-            weighted = features * beside(curvature[:, None], features)
-            matrix = to_host(features.T @ weighted)
         else:
-            matrix = self.columns.products(curvature, centred=intercept)
-        matrix = add_to_diagonal(matrix, strength)
-        w = np.zeros((features.shape[1], linear.shape[1]))
-        if len(matrix):
-            factor, _ = factorise(matrix, matrix.diagonal().copy())
-            w = factor.solve(times(features.T, linear))
-        return self._finish(w, level - centre @ w, curvature, target)
-
-    def _finish(self, w: Array, b: Array, curvature: Array, linear: Array) -> Ridge:
+            b, centre = np.zeros(linear.shape[1]), np.zeros(features.shape[1])
+            if intercept:
+                total = curvature.sum()
+                centre = times(features.T, curvature) / total
+                features = features - beside(centre, features)
+                b = linear.sum(axis=0) / total
+                target = linear - np.outer(curvature, b)
+            matrix = to_host(features.T @ (features * beside(curvature[:, None], features)))
+            matrix = add_to_diagonal(matrix, strength)
+            w = np.zeros((features.shape[1], linear.shape[1]))
+            if len(matrix):
+                w = factorise(matrix)[0].solve(times(features.T, target))
+            b = b - centre @ w
         values = self.values(w)
         return Ridge(w, b, values, linear - curvature[:, None] * (values + b))
 
@@ -211,51 +186,6 @@ class FeatureSystem:
     def from_dual(self, alpha: Array) -> Array:
         """Return the weights of a dual point."""
         return times(self.features.T, alpha)
-
-
-class Columns:
-    """Columns whose products are used again and again, each time with other factors.
-
-    Parameters
-    ----------
-    values : array of shape (n, m)
-        The columns.
-    """
-
-    def __init__(self, values: Array) -> None:
-        self.values = values
-        self._products: Array | None = None
-        self._curvature: Array | None = None
-        self._centred = False
-
-    def system(self, factors: Array) -> FeatureSystem:
-        """Return the system of the columns times factors."""
-        scaled = self.values * beside(factors, self.values)
-        return FeatureSystem(scaled, ScaledColumns(self, factors))
-
-    def products(self, curvature: Array, centred: bool) -> Array:
-        """Return their weighted inner products, from memory if the weights are those of before."""
-        if self._products is None or curvature is not self._curvature or centred != self._centred:
-            values = self.values
-            if centred:
-                centre = times(values.T, curvature) / curvature.sum()
-                values = values - beside(centre, values)
-            self._products = to_host(values.T @ (values * beside(curvature[:, None], values)))
-            self._curvature, self._centred = curvature, centred
-        return self._products
-
-
-@dataclass(frozen=True)
-class ScaledColumns:
-    """Columns times factors."""
-
-    columns: Columns
-    factors: Array
-
-    def products(self, curvature: Array, centred: bool) -> Array:
-        """Return weighted inner products; O(m^2) if the columns' own are known."""
-        own = self.columns.products(curvature, centred)
-        return own * self.factors[:, None] * self.factors
 
 
 def live_rows(curvature: Array) -> Array:
@@ -284,7 +214,7 @@ def dual_ridge(
     ridge = strength / curvature
     gram = add_to_diagonal(gram, ridge)
     # One amount for all rows: dual variables of small rows would explode under their own.
-    factor, added = factorise(gram, np.full(gram.shape[0], diagonal(gram).mean()))
+    factor, added = factorise(gram, even=True)
     alpha = factor.solve(target)
     b = np.zeros(linear.shape[1])
     if intercept:
@@ -295,24 +225,22 @@ def dual_ridge(
     return Ridge(alpha, b, target - b - left, curvature[:, None] * left)
 
 
-def diagonal(matrix: Array) -> Array:
-    """Return the diagonal of a matrix, on the host."""
-    return to_host(namespace(matrix).linalg.diagonal(matrix))
-
-
-def factorise(matrix: Array, scale: Array) -> tuple[Cholesky, Array]:
+def factorise(matrix: Array, even: bool = False) -> tuple[Cholesky, Array | float]:
     """Return the Cholesky factor of a positive definite matrix, and what its diagonal was given.
 
     Where rounding has made the matrix indefinite (a ridge below 1e-16 of it), the diagonal grows
-    by the smallest share of ``scale``, from 1e-12 up, that lets the factorisation through; the
-    duality gap then shows what that cost.
+    by the smallest share of itself, or of its mean if ``even``, from 1e-12 up, that lets the
+    factorisation through; the duality gap then shows what that cost.
     """
-    share = 0.0
+    trial, share = matrix, 0.0
+    added: Array | float = 0.0
     while True:
         try:
-            trial = add_to_diagonal(copied(matrix), share * scale) if share else matrix
-            return Cholesky(trial), share * scale
+            return Cholesky(trial), added
         except LinAlgError:
             share = max(10 * share, 1e-12)
             if share > 1:
                 raise
+        own = to_host(namespace(matrix).linalg.diagonal(matrix))
+        added = share * (np.full(len(own), own.mean()) if even else own)
+        trial = add_to_diagonal(copied(matrix), added)

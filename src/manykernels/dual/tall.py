@@ -1,15 +1,18 @@
-"""Features of many rows that are never held whole: made anew, a block of rows at a time."""
+"""Kernels of given weights as systems: features made a block of rows at a time, held, or n x n."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
-from ..backend import beside, namespace, on_host, take, times, to_host
-from .systems import Ridge, factorise
+from ..arrays import Array, Index
+from ..backend import beside, namespace, on_host, take, to_host
+from ..families import KernelFamily
+from ..limits import TALL_BYTES, WIDE_KERNEL_BYTES
+from .systems import FeatureSystem, GramSystem, Ridge, factorise
 
 TALL_ENTRIES = 2**19
 """Number of entries of a block of rows, four megabytes. Set by judgement, not measured."""
@@ -18,9 +21,9 @@ TALL_ROWS = 2048
 """Least number of rows of a block: each kernel of a block costs some calls, however few rows it
 has. Set by judgement, not measured."""
 
-TALL_BYTES = 16 * 2**20
-"""Bytes up to which columns are held whole, unless more are allowed for. Set by judgement, not
-measured."""
+GRAM_COLUMNS = 1024
+"""Least number of columns that enter a kernel matrix at a time, so that a block of them stays in
+the cache. Set by judgement, not measured."""
 
 
 class TallColumns:
@@ -34,12 +37,19 @@ class TallColumns:
         Number of rows and columns.
     most : int
         Bytes that may be held.
+    known : tuple of ndarray, optional
+        Weights of the rows, weighted means of the columns and products of the columns less these.
     """
 
     def __init__(
-        self, make: Callable[[slice], Array], rows: int, width: int, most: int = TALL_BYTES
+        self,
+        make: Callable[[slice], Array],
+        rows: int,
+        width: int,
+        most: float = TALL_BYTES,
+        known: tuple[Array, Array, Array] | None = None,
     ) -> None:
-        self.rows, self.width, self.most = rows, width, most
+        self.rows, self.width, self.most, self.known = rows, width, most, known
         self.small = 8 * rows * width <= most
         self.make = make
         self.height = max(TALL_ROWS, TALL_ENTRIES // max(1, width))
@@ -48,8 +58,6 @@ class TallColumns:
             self.make = lambda part: whole[part, :]
             if not on_host(whole):
                 self.height = max(1, rows)  # there few large products are faster
-        self._curvature: Array | None = None
-        self._centre, self._products = np.empty(0), np.empty((0, 0))
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield the rows of each block and its columns."""
@@ -61,14 +69,14 @@ class TallColumns:
         """Return the columns times weights, of shape (n, c)."""
         out = np.zeros((self.rows, weights.shape[1]))
         for rows, block in self.blocks():
-            out[rows] = times(block, weights)
+            out[rows] = to_host(block @ beside(weights, block))
         return out
 
     def transposed_dot(self, values: Array) -> Array:
         """Return inner products with columns of values, of shape (m, c)."""
         out = np.zeros((self.width, values.shape[1]))
         for rows, block in self.blocks():
-            out += times(block.T, values[rows])
+            out += to_host(block.T @ beside(values[rows], block))
         return out
 
     def products(self, curvature: Array) -> tuple[Array, Array]:
@@ -76,7 +84,7 @@ class TallColumns:
 
         O(n m^2); from memory if the weights are the same array as before.
         """
-        if curvature is not self._curvature:
+        if self.known is None or curvature is not self.known[0]:
             total = float(curvature.sum())
             # Around the mean of the first block: sums of raw squares would lose digits.
             shift = np.zeros(self.width)
@@ -86,67 +94,69 @@ class TallColumns:
                     shift = to_host(namespace(block).mean(block, axis=0))
                 root = np.sqrt(curvature[rows])
                 moved = (block - beside(shift, block)) * beside(root[:, None], block)
-                sums += times(moved.T, root)
+                sums += to_host(moved.T @ beside(root, block))
                 squares += to_host(moved.T @ moved)  # of one array with itself: half the work
-            self._remember(curvature, shift + sums / total, squares - np.outer(sums, sums) / total)
-        return self._centre, self._products
-
-    def _remember(self, curvature: Array | None, centre: Array, products: Array) -> None:
-        self._curvature, self._centre, self._products = curvature, centre, products
-
-    def forget(self) -> None:
-        """Drop what is known of products."""
-        self._remember(None, np.empty(0), np.empty((0, 0)))
+            squares -= np.outer(sums, sums) / total
+            self.known = curvature, shift + sums / total, squares
+        return self.known[1:]
 
     def remade(self, make: Callable[[slice], Array]) -> TallColumns:
         """Return the same columns, made in another way unless they are held whole."""
         if self.small:
             return self
-        out = TallColumns(make, self.rows, self.width, self.most)
-        if self._curvature is not None:
-            out._remember(self._curvature, self._centre, self._products)
-        return out
+        return TallColumns(make, self.rows, self.width, self.most, self.known)
 
     def keep(self, chosen: Array) -> TallColumns:
         """Return some of the columns, with what is known of their products."""
         if chosen.all():
             return self
-        old = self.make
-        out = TallColumns(
-            lambda rows: take(old(rows), np.flatnonzero(chosen), axis=1),
+        old, known, numbers = self.make, self.known, np.flatnonzero(chosen)
+        if known is not None:
+            known = known[0], known[1][chosen], known[2][np.ix_(chosen, chosen)]
+        return TallColumns(
+            lambda rows: take(old(rows), numbers, axis=1),
             self.rows,
-            int(chosen.sum()),
+            len(numbers),
             self.most,
+            known,
         )
-        if self._curvature is not None:
-            part = np.ix_(chosen, chosen)
-            out._remember(self._curvature, self._centre[chosen], self._products[part])
-        return out
 
     def add(self, other: TallColumns) -> TallColumns:
         """Return these columns and others; of known products only the new ones are made."""
+        if not (self.width and other.width):
+            only = self if self.width else other
+            return TallColumns(only.make, self.rows, only.width, max(self.most, other.most))
         old, new = self.make, other.make
         both = TallColumns(
-            lambda rows: side_by_side(old(rows), new(rows)),
+            lambda rows: namespace(left := old(rows)).concat([left, new(rows)], axis=1),
             self.rows,
             self.width + other.width,
             max(self.most, other.most),
         )
-        curvature = self._curvature
-        if curvature is not None and other.width:
+        if self.known is not None:
+            curvature, mean, square = self.known
             centre, products = other.products(curvature)
             cross = np.zeros((self.width, other.width))
             for rows, block in both.blocks():
-                left = block[:, : self.width] - beside(self._centre, block)
+                left = block[:, : self.width] - beside(mean, block)
                 left = left * beside(curvature[rows, None], block)
                 right = block[:, self.width :] - beside(centre, block)
                 cross += to_host(left.T @ right)
-            both._remember(
-                curvature,
-                np.concatenate([self._centre, centre]),
-                np.block([[self._products, cross], [cross.T, products]]),
-            )
+            means = np.concatenate([mean, centre])
+            both.known = curvature, means, np.block([[square, cross], [cross.T, products]])
         return both
+
+
+class Columns(TallColumns):
+    """Columns that are there: ``values`` of shape (n, m), used with other factors each time."""
+
+    def __init__(self, values: Array) -> None:
+        super().__init__(lambda rows: values[rows], len(values), values.shape[1], np.inf)
+        self.values = values
+
+    def system(self, factors: Array) -> TallSystem:
+        """Return the system of the columns times factors."""
+        return TallSystem(self, factors)
 
 
 @dataclass(frozen=True)
@@ -180,8 +190,7 @@ class TallSystem:
             matrix = matrix + total * np.outer(centre, centre)
         matrix = matrix * scale[:, None] * scale
         matrix[np.diag_indices_from(matrix)] += strength
-        factor, _ = factorise(matrix, matrix.diagonal().copy())
-        w = factor.solve(scale[:, None] * right)
+        w = factorise(matrix)[0].solve(scale[:, None] * right)
         b = level - (scale * centre) @ w if intercept else np.zeros(linear.shape[1])
         values = self.values(w)
         return Ridge(w, b, values, linear - curvature[:, None] * (values + b))
@@ -205,8 +214,44 @@ class TallSystem:
         return self.factors[:, None] * self.columns.transposed_dot(alpha)
 
 
-def side_by_side(left: Array, right: Array) -> Array:
-    """Return the columns of two matrices; of one of them where the other has none."""
-    if not left.shape[1] or not right.shape[1]:
-        return left if left.shape[1] else right
-    return namespace(left).concat([left, right], axis=1)
+System = GramSystem | FeatureSystem | TallSystem
+"""A reproducing kernel Hilbert space on the training rows, in some coordinates; see the first."""
+
+
+def system_of(family: KernelFamily, indices: Sequence[Index], theta: Array) -> System:
+    """Return the kernel of given weights, made from scratch, in the smaller form."""
+    if family.explicit and len(indices) < family.rows:
+        columns, owners = family.features(indices)
+        if columns.shape[1] < family.rows:
+            return smaller_system(columns, np.sqrt(theta[owners]))
+    return GramSystem(family.gram(indices, theta))
+
+
+def smaller_system(columns: Array | TallColumns, factors: Array) -> System:
+    """Return the kernel of features times factors, in the smaller form; O(n^2 m) if in rows."""
+    if isinstance(columns, TallColumns):
+        return TallSystem(columns, factors)
+    rows, features = columns.shape
+    if features < rows:
+        return FeatureSystem(columns * beside(factors, columns))
+    # By blocks of columns: one read of the features, nothing written.
+    gram: Any = 0.0
+    width = max(GRAM_COLUMNS, 4 * rows)
+    for start in range(0, features, width):
+        part = slice(start, min(start + width, features))
+        scaled = columns[:, part] * beside(factors[part], columns)
+        gram += scaled @ scaled.T
+    return GramSystem(gram)
+
+
+def tall_columns(family: KernelFamily, indices: Sequence[Index]) -> tuple[TallColumns, Array]:
+    """Return the features of kernels, made a block of rows at a time, and whose they are."""
+    bases, owners = family.blocks, family.owners(indices)
+    most = TALL_BYTES if bases.single else WIDE_KERNEL_BYTES
+    columns = TallColumns(
+        lambda rows: family.on(bases.take(rows)).features(indices)[0],
+        family.rows,
+        len(owners),
+        most,
+    )
+    return columns, owners

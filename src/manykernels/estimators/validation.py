@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from ..arrays import Array
 from ..backend import beside, on_host, place_of, to_host
 from ..kernels import only_linear
-from ..losses.coding import class_targets
+from ..losses.classification import class_targets
 from ..rows import MemoryRows, PartedRows, Rows
 from ..rows.dask import is_partitioned, parts_of
 from ..spec import Spec

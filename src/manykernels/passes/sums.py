@@ -14,7 +14,7 @@ from ..families import ProductFamily
 from ..kernels import KernelSet
 from ..limits import PART_ENTRIES
 from ..losses import Loss
-from ..losses.coding import class_targets
+from ..losses.classification import class_targets
 from .moments import Moments, moments_of
 
 

@@ -14,9 +14,9 @@ from ..losses import Squared
 from ..objective import dual_exponent, weights_from_norms
 from ..potentials import power_norm
 from ..solvers import Callback, Greedy, Result, Solver, debiased
-from ..solvers.acceleration import accelerated
 from ..solvers.base import from_state
-from ..solvers.paths import growing
+from ..solvers.full_pass import accelerated
+from ..solvers.loop import growing
 from ..spec import StopRule
 from .base import LEAST_CURVATURE, LIGHT_FOLDS, PassFits, Record, kernel_norms, used
 from .moments import Moments

@@ -1,8 +1,9 @@
-"""Power-norm potentials; the Euclidean one is the case q = 2."""
+"""What a potential (the mirror map of mirror descent) must offer, and power-norm potentials."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import brentq
@@ -10,6 +11,41 @@ from scipy.special import logsumexp
 
 from ..arrays import Array
 from ..backend import approximately
+
+
+class Potential(Protocol):
+    r"""A potential :math:`\Psi`, strongly convex in some norm, and its Bregman projections.
+
+    All vectors hold the coordinates of a sub-family of kernels; coordinates left out are zero.
+    The set projected on is :math:`\Delta_\nu = \{\theta \ge 0, \|\theta\|_\nu \le 1\}`.
+    """
+
+    def value(self, theta: Array) -> float:
+        r"""Return :math:`\Psi(\theta)`."""
+
+    def gradient(self, theta: Array) -> Array:
+        r"""Return :math:`\nabla \Psi(\theta)`."""
+
+    def inverse_gradient(self, dual: Array) -> Array:
+        r"""Return :math:`\theta` with :math:`\nabla \Psi(\theta)` equal to ``dual``."""
+
+    def project(self, theta: Array, nu: float) -> Array:
+        r"""Return the point of :math:`\Delta_\nu` nearest to ``theta`` in Bregman divergence."""
+
+    def start(self, size: int, nu: float) -> float:
+        r"""Return the value all ``size`` coordinates have at :math:`\arg\min_{\Delta_\nu} \Psi`."""
+
+    def radius(self, size: int, nu: float) -> float:
+        r"""Return :math:`\delta = \sup_{\Delta_\nu} \Psi - \Psi(\theta^{(0)})` of the theorem."""
+
+    def strong_convexity(self) -> float:
+        r"""Return the modulus :math:`\alpha` of the theorem, in the norm of ``dual_norm``."""
+
+    def dual_norm(self, gradient: Array) -> float:
+        r"""Return :math:`\|g\|_*`, dual to the norm in which :math:`\Psi` is strongly convex."""
+
+    def projects_by_scaling(self, nu: float) -> bool:
+        """Tell whether projections only scale, so that a step can leave other weights alone."""
 
 
 @dataclass(frozen=True)
@@ -129,27 +165,11 @@ class PowerNorm:
     ) -> tuple[Array, float, float]:
         r"""Add ``increments`` to a few coordinates of the dual point, then project by scaling.
 
-        Parameters
-        ----------
-        touched : ndarray of shape (b,)
-            Present weights of the coordinates that change (distinct coordinates).
-        increments : ndarray of shape (b,)
-            What to add to their dual coordinates: the step times the negative gradient estimate.
-        norm : float
-            :math:`\|\theta\|_q` of the whole vector.
-
-        Returns
-        -------
-        values : ndarray of shape (b,)
-            New weights of the touched coordinates.
-        factor : float
-            What every other weight is multiplied by.
-        norm : float
-            The new norm, at most 1.
-
-        Notes
-        -----
-        O(b), whatever the number of other coordinates.
+        O(b), whatever the number of other coordinates. ``touched`` are the present weights of the
+        b coordinates that change, all distinct, ``increments`` the step times the negative
+        gradient estimate there, and ``norm`` is :math:`\|\theta\|_q` of the whole vector. Returned
+        are the new weights of the touched coordinates, what every other weight is multiplied by,
+        and the new norm, at most 1.
         """
         q, conjugate = self.q, self.q / (self.q - 1)
         dual = norm * (touched / norm) ** (q - 1) if norm else np.zeros_like(touched)

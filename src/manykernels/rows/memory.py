@@ -21,8 +21,18 @@ from ..kernels import KernelSet, resolve
 from ..limits import ONE_THREAD_ROWS
 from ..objective import Problem
 from ..passes.base import LIGHT_FOLDS
-from ..solvers import Callback, Greedy, Result, Solver, describe, match, run
-from ..solvers.paths import at_no_effect, growing, unpenalised
+from ..solvers import (
+    Callback,
+    Greedy,
+    Result,
+    Solver,
+    at_no_effect,
+    describe,
+    growing,
+    match,
+    run,
+    unpenalised,
+)
 from ..spec import Spec, StopRule
 
 LARGEST_EXPONENT = 280.0

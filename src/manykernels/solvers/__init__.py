@@ -4,13 +4,19 @@ from .base import HISTORY, Needs, Result, Solver, State, from_state
 from .closed_form import ClosedForm, solve_closed
 from .full_pass import FullPass
 from .greedy import Greedy, debiased
-from .loop import Callback, run
+from .loop import Callback, at_no_effect, growing, run, unpenalised
 from .match import NAMES, choose, costs, describe, match, refuse_needs
-from .mirror_descent import MirrorDescent
-from .samplers import GradientSampler, Sampler, UniformSampler
-from .steps import DecreasingStep, GradientMoments, HarmonicStep, StepSize, TheoremStep
-from .systems import system_of
-from .theory import Constants, expectation_bound, high_probability_bound
+from .mirror_descent import GradientSampler, MirrorDescent, Sampler, UniformSampler
+from .theory import (
+    Constants,
+    DecreasingStep,
+    GradientMoments,
+    HarmonicStep,
+    StepSize,
+    TheoremStep,
+    expectation_bound,
+    high_probability_bound,
+)
 from .working_set import WorkingSet
 
 __all__ = [
@@ -35,16 +41,18 @@ __all__ = [
     "TheoremStep",
     "UniformSampler",
     "WorkingSet",
+    "at_no_effect",
     "choose",
     "costs",
     "debiased",
     "describe",
     "expectation_bound",
     "from_state",
+    "growing",
     "high_probability_bound",
     "match",
     "refuse_needs",
     "run",
     "solve_closed",
-    "system_of",
+    "unpenalised",
 ]

@@ -13,7 +13,7 @@ from ..certificate import Certificate
 from ..dual import DualSolution
 from ..families import KernelFamily
 from ..losses import Loss, SmoothLoss
-from ..objective import Problem, weights_from_norms
+from ..objective import Problem
 from .theory import Constants
 
 HISTORY = ("iteration", "seconds", "objective", "gap", "active")
@@ -47,13 +47,13 @@ class Needs:
     listed: bool = False
     title: str = "the solver"
 
-    def refuse_family(self, family: KernelFamily) -> None:
-        """Raise ValueError if the solver cannot take the kernels of a family."""
-        if self.features and not family.explicit:
-            raise ValueError(
-                f"{self.title} needs kernels with features; got kernels given by matrices. "
-                'Use kernels="linear" or "spline", or another solver.'
-            )
+
+def refuse_matrices(title: str) -> None:
+    """Raise ValueError for kernels without features; say what needs them."""
+    raise ValueError(
+        f"{title} needs kernels with features; got kernels given by matrices. "
+        'Use kernels="linear" or "spline", or another solver.'
+    )
 
 
 def refuse_kinks(loss: Loss, where: str) -> None:
@@ -109,12 +109,12 @@ class State(Protocol):
 class FinalState:
     """A :class:`State` whose predictor and certificate are those of its weights.
 
-    ``indices`` are the kernels with a positive weight, and ``theta`` their weights.
+    ``weights`` are the kernels with a positive weight, ``active`` in number, and their weights.
     """
 
     k: int
-    indices: list[Index]
-    theta: Array
+    weights: tuple[list[Index], Array]
+    active: int
     solution: DualSolution
     certificate: Certificate
     memory: object = None
@@ -123,14 +123,9 @@ class FinalState:
     constants = None
 
     @property
-    def active(self) -> int:
-        """Number of kernels with a positive weight."""
-        return len(self.indices)
-
-    @property
-    def weights(self) -> tuple[list[Index], Array]:
-        """Kernels and their positive weights."""
-        return self.indices, self.theta
+    def indices(self) -> list[Index]:
+        """The kernels alone."""
+        return self.weights[0]
 
 
 class Solver(Protocol):
@@ -203,16 +198,3 @@ def from_state(state: State, history: dict[str, list[float]] | None = None) -> R
         True,
         history=history or {key: [] for key in HISTORY},
     )
-
-
-def in_weights(coefficients: Array, owners: Array, count: int) -> tuple[Array, Array]:
-    r"""Return the kernel weights of p = 1, and coefficients of features times their roots.
-
-    Coefficients :math:`w_i` of features :math:`\phi_i/\rho_i` become those of features
-    :math:`\sqrt{\theta_i}\phi_i/\rho_i`.
-    """
-    norms = np.sqrt(np.bincount(owners, np.sum(coefficients**2, axis=1), minlength=count))
-    theta = weights_from_norms(norms, 1.0)
-    roots = np.sqrt(theta)[owners, None]
-    scaled = np.divide(coefficients, roots, out=np.zeros_like(coefficients), where=roots > 0)
-    return theta, scaled

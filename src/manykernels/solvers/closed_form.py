@@ -11,16 +11,12 @@ import numpy as np
 from ..arrays import Index
 from ..backend import approximately
 from ..certificate import from_norm
-from ..dual import FeatureSystem, GramSystem, System, solve
+from ..dual import FeatureSystem, GramSystem, System, solve, system_of
 from ..families import KernelFamily
+from ..limits import LISTED_KERNELS
 from ..objective import Problem
 from .base import FinalState, Needs, Result
 from .loop import run
-from .systems import system_of
-
-LISTED_KERNELS = 10_000
-"""Number of kernels up to which a result of p = 2 lists the whole family. Set by judgement, not
-measured."""
 
 DRAWN_KERNELS = 1_000
 """Number of draws that find the important kernels of a family too large to list. Set by judgement,
@@ -34,7 +30,6 @@ class KernelTotal(FinalState):
     ``closed`` says whether it is a matrix in closed form, so that not all need be listed.
     """
 
-    active: int = 0
     closed: bool = False
 
     steps = 1
@@ -71,8 +66,8 @@ class ClosedForm:
         values = system.values(coefficients)
         norm = float(system.inner(coefficients, coefficients, values).sum())
         certificate = from_norm(problem, solution, norm, "exact")
-        theta, count = np.ones(len(indices)), int(approximately(family.distinct))
-        yield KernelTotal(1, indices, theta, solution, certificate, None, count, closed)
+        weights, count = (indices, np.ones(len(indices))), int(approximately(family.distinct))
+        yield KernelTotal(1, weights, count, solution, certificate, closed=closed)
 
 
 def solve_closed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, count
 from typing import ClassVar
@@ -13,26 +13,23 @@ import numpy as np
 from ..arrays import Array, Index
 from ..backend import approximately, columnwise, take
 from ..certificate import Certificate, from_norm
-from ..dual import DualSolution, GramSystem, System, TallColumns, solve
+from ..dual import (
+    DualSolution,
+    GramSystem,
+    System,
+    TallColumns,
+    smaller_system,
+    solve,
+    system_of,
+    tall_columns,
+)
 from ..families import KernelFamily
+from ..limits import KEPT_BYTES, KERNEL_BYTES
 from ..memory import refuse_bytes
-from ..objective import Problem
+from ..objective import Problem, best_weights
 from ..potentials import power_norm
-from .acceleration import accelerated
 from .base import Needs, Result
-from .systems import smaller_system, system_of, tall_columns
-
-KEPT_BYTES = 2**30
-"""Bytes up to which the features of all kernels are kept from one pass to the next; beyond it they
-are made anew in each pass. One gigabyte fits in most machines; set by judgement, not measured."""
-
-KERNEL_BYTES = 250
-"""Bytes that a kernel of the list takes beside its features: its index (a tuple), its weight and
-its gradient. An estimate, not measured."""
-
-ABSORBED = 1e-20
-"""Share of the largest weight below which a weight is set to zero, where it stays. With p = 1 most
-weights end so. Set by judgement, not measured."""
+from .working_set.blocks import extrapolation
 
 PASS_TOL = 1e-9
 """Relative duality gap to which the dual is solved in each pass. Far below any gap that is asked
@@ -118,32 +115,26 @@ class FullPass:
     )
 
     def iterate(
-        self, problem: Problem, family: KernelFamily, rng: np.random.Generator
+        self,
+        problem: Problem,
+        family: KernelFamily,
+        rng: np.random.Generator,
+        start: Result | None = None,
     ) -> Iterator[Pass]:
-        """Yield the state before each update."""
-        refuse_long_list(family)
-        kernels, nu = AllKernels(family), problem.nu
+        """Yield the state before each update, from equal weights or those of a start."""
         system: System | None = None
-        if not kernels.tall:
-            system = GramSystem(family.closed() / approximately(family.size) ** (1 / nu))
-        return self._from(problem, kernels, family.equal_weights(nu), system)
-
-    def resume(
-        self, problem: Problem, family: KernelFamily, rng: np.random.Generator, start: Result
-    ) -> Iterator[Pass]:
-        """Yield the state before each update, from the weights of a start."""
-        if not start.indices:
-            return self.iterate(problem, family, rng)
-        kernels = AllKernels(family)
-        known = dict(zip(start.indices, start.theta.tolist(), strict=True))
-        least = min(known.values())
-        theta = np.array([known.get(index, least) for index in family.indices()])
-        return self._from(problem, kernels, theta / power_norm(theta, problem.nu), None)
-
-    def _from(
-        self, problem: Problem, kernels: AllKernels, theta: Array, system: System | None
-    ) -> Iterator[Pass]:
-        family, nu = kernels.family, problem.nu
+        nu = problem.nu
+        if start is not None and start.indices:
+            kernels = AllKernels(family)
+            known = dict(zip(start.indices, start.theta.tolist(), strict=True))
+            least = min(known.values())
+            theta = np.array([known.get(index, least) for index in family.indices()])
+            theta = theta / power_norm(theta, nu)
+        else:
+            refuse_long_list(family)
+            kernels, theta = AllKernels(family), family.equal_weights(nu)
+            if not kernels.tall:
+                system = GramSystem(family.closed() / approximately(family.size) ** (1 / nu))
         best: Pass | None = None
         best_gradients = np.empty(0)
         past: deque[tuple[Array, Array]] = deque(maxlen=self.memory + 1)
@@ -167,6 +158,8 @@ class FullPass:
             yield replace(best, k=k)
             system = None
 
+    resume = iterate
+
     def _update(
         self, theta: Array, gradients: Array, nu: float, past: deque[tuple[Array, Array]]
     ) -> Array:
@@ -189,32 +182,29 @@ class FullPass:
         return after
 
 
+def accelerated(past: Sequence[tuple[Array, Array]], metric: Array) -> Array:
+    """Return Anderson's combination of updates; each is what it led to, and what it changed."""
+    values, residuals = (np.stack(part) for part in zip(*past, strict=True))
+    share = extrapolation(residuals, metric)[:-1]
+    return values[-1] - share @ (values[-1] - values[:-1])
+
+
 def normalised(x: Array, nu: float) -> Array:
     """Return logarithms of weights of norm one."""
     x = x - x.max()
     return x - np.log(power_norm(np.exp(x), nu))
 
 
-def best_weights(theta: Array, gradients: Array, nu: float) -> Array:
-    r"""Return the minimiser of :math:`\sum_i \theta_i^2 g_i/\theta'_i` over the ball; O(d)."""
-    squares = theta**2 * gradients
-    largest = squares.max(initial=0.0)
-    if not largest > 0:
-        return theta
-    weights = (squares / largest) ** (1 / (nu + 1))
-    weights[weights < ABSORBED] = 0.0
-    return np.asarray(weights / power_norm(weights, nu))
-
-
 class AllKernels:
     """All kernels of a family, summed with weights again and again.
 
-    With fewer features than rows their products are made once where the loss allows, and the
-    features themselves are held whole only if they are small.
+    With fewer features than rows (``tall``) their products are made once where the loss allows,
+    and the features themselves are held whole only if they are small.
     """
 
     def __init__(self, family: KernelFamily) -> None:
         self.family = family
+        self.tall = family.explicit and family.enumeration_work < float(family.rows) ** 2
         self.columns: Array | TallColumns = np.empty(0)
         self.owners: Array | None = None
         if self.tall:
@@ -222,12 +212,6 @@ class AllKernels:
         elif family.explicit and 8 * family.enumeration_work <= KEPT_BYTES:
             columns, self.owners = family.all_features()
             self.columns = columnwise(columns)
-
-    @property
-    def tall(self) -> bool:
-        """Whether there are fewer features than rows."""
-        family = self.family
-        return family.explicit and family.enumeration_work < float(family.rows) ** 2
 
     def system(self, theta: Array) -> System:
         """Return the kernel of the positive weights, in the smaller form."""

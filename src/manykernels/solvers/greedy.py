@@ -15,8 +15,8 @@ from ..certificate import NO_CERTIFICATE
 from ..dual import DualSolution
 from ..families import KernelFamily
 from ..families.pricing import pricer
-from ..objective import Problem
-from .base import FinalState, Needs, in_weights
+from ..objective import Problem, in_weights
+from .base import FinalState, Needs, refuse_matrices
 from .least_squares import UnpenalisedFit, fit_of
 
 POOL_SHARE = 0.8
@@ -64,16 +64,16 @@ class Greedy:
         Cost of a choice: O(n m) for m features in the pool and in the model; one pricing, in
         single precision, every few choices.
         """
-        self.needs.refuse_family(family)
+        if not family.explicit:
+            refuse_matrices(self.needs.title)
         fit = fit_of(problem)
         price = pricer(family, problem.weights, 32, problem.intercept)
         everything = float(np.sum(problem.weights[:, None] * problem.y**2))
         chosen: list[Index] = []
-        owners: list[int] = []
         refused: set[Index] = set()
         pool, floor = EMPTY, 0.0
         for k in count(1):
-            yield selection(k, chosen, owners, fit.solution())
+            yield selection(k, family, chosen, fit.solution())
             while True:
                 if len(chosen) >= self.terms or fit.scale <= ROUNDED_RESIDUAL * everything:
                     return
@@ -88,27 +88,19 @@ class Greedy:
                 if not score > 0:
                     return
                 index = pool.indices[best]
-                columns = features_of(family, [index])[0]
-                added = fit.add(columns)
+                added = fit.add(features_of(family, [index])[0])
                 pool = pool.without(best, fit)
                 if added:
                     break
                 refused.add(index)
-            owners.extend([len(chosen)] * columns.shape[1])
             chosen.append(index)
 
 
 def debiased(problem: Problem, family: KernelFamily, indices: Sequence[Index]) -> FinalState:
     """Return the model of given kernels without a penalty, less those that add nothing."""
     fit = fit_of(problem)
-    chosen: list[Index] = []
-    owners: list[int] = []
-    for index in indices:
-        columns = features_of(family, [index])[0]
-        if fit.add(columns):
-            owners.extend([len(chosen)] * columns.shape[1])
-            chosen.append(index)
-    return selection(len(chosen) + 1, chosen, owners, fit.solution())
+    chosen = [index for index in indices if fit.add(features_of(family, [index])[0])]
+    return selection(len(chosen) + 1, family, chosen, fit.solution())
 
 
 @dataclass(frozen=True)
@@ -159,9 +151,9 @@ def pool_of(family: KernelFamily, indices: Sequence[Index], fit: UnpenalisedFit)
 
 
 def selection(
-    k: int, chosen: Sequence[Index], owners: Sequence[int], solution: DualSolution
+    k: int, family: KernelFamily, chosen: Sequence[Index], solution: DualSolution
 ) -> FinalState:
     """Return a model as weights and a predictor in the space they give."""
-    theta, scaled = in_weights(solution.coefficients, np.array(owners, dtype=int), len(chosen))
-    scaled_solution = replace(solution, coefficients=scaled)
-    return FinalState(k, list(chosen), theta, scaled_solution, NO_CERTIFICATE)
+    theta, scaled = in_weights(solution.coefficients, family.owners(chosen))
+    there = replace(solution, coefficients=scaled)
+    return FinalState(k, (list(chosen), theta), len(chosen), there, NO_CERTIFICATE)

@@ -9,10 +9,9 @@ import numpy as np
 
 from ..arrays import Array, Index
 from ..backend import columnwise, filled, take
-from ..dual import GramSystem, System
+from ..dual import GramSystem, System, smaller_system, system_of
 from ..families import KernelFamily
 from ..potentials import Potential, PowerNorm, power_norm
-from .systems import smaller_system, system_of
 
 FOLD = 1e-4
 """Value of the common factor below which it is folded into the weights.

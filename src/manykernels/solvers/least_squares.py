@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
@@ -24,34 +23,14 @@ RIDGE = 1e-8
 plane separates the classes. Set by judgement, not measured."""
 
 
-class UnpenalisedFit(Protocol):
-    """The minimiser of the risk over the columns added so far (and a constant)."""
-
-    def pull(self) -> Array:
-        r"""Return :math:`-s_t\ell'(f_t)`, of shape (n, c): what is left to explain."""
-
-    def prepare(self, columns: Array) -> Array:
-        """Return candidates in the form that the other methods take."""
-
-    def gains(self, prepared: Array, starts: Array) -> Array:
-        """Return about how much of the risk each group of candidate columns would explain."""
-
-    def add(self, columns: Array) -> bool:
-        """Add columns and fit anew; tell whether they add anything (else nothing is done)."""
-
-    def update(self, prepared: Array) -> Array:
-        """Return prepared candidates after an addition."""
-
-    @property
-    def scale(self) -> float:
-        """What gains are measured against: their sum over an orthogonal basis of everything."""
-
-    def solution(self) -> DualSolution:
-        """Return the predictor; its coefficients belong to all columns added."""
-
-
 def fit_of(problem: Problem) -> UnpenalisedFit:
-    """Return the fit without columns for a problem."""
+    """Return the minimiser of the risk over no columns (but a constant), to which some are added.
+
+    It tells what is left to explain (``pull``, ``scale``) and about how much of that groups of
+    candidate columns would explain (``gains``, of candidates that ``prepare`` was given and that
+    ``update`` changes after an addition); ``add`` fits anew with more columns, and tells whether
+    they add anything: else nothing is done.
+    """
     return Projection(problem) if isinstance(problem.loss, Squared) else Refit(problem)
 
 
@@ -233,3 +212,6 @@ class Refit:
         problem, fitted = self.problem, self.last.fitted
         alpha = problem.dual_point(problem.loss.gradient(problem.y, fitted))
         return replace(self.last, alpha=alpha, objective=problem.risk(fitted))
+
+
+UnpenalisedFit = Projection | Refit

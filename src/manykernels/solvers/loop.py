@@ -1,19 +1,22 @@
-"""The loop around a solver: when to stop, what to remember, what to return."""
+"""The loop around a solver, and what paths of models need: first strength, growth, refits."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from ..certificate import Certificate, affordable, exact, from_draws
-from ..dual import DualSolution, solve
+from ..dual import DualSolution, solve, system_of
 from ..families import KernelFamily
+from ..families.pricing import pricer
 from ..objective import Problem
-from .base import HISTORY, Result, Solver, State
-from .systems import system_of
+from ..potentials import power_norm
+from .base import HISTORY, Result, Solver, State, from_state
+from .greedy import Greedy, debiased
 
 FINAL_DRAWS = 1_000
 """Number of fresh draws behind a certificate that ends a run, where it cannot be exact. Set by
@@ -26,6 +29,9 @@ iteration takes. Set by judgement, not measured."""
 RETRY_ITERATIONS = 5
 """Iterations after a gap that a final certificate did not confirm until the next try; the wait
 doubles after each. Set by judgement, not measured."""
+
+STRENGTH_DRAWS = 1_000
+"""Draws behind the largest strength where gradients are too many to compute. Set by judgement."""
 
 Callback = Callable[[State, dict[str, float]], bool | None]
 
@@ -45,14 +51,8 @@ def run(
 
     Parameters
     ----------
-    solver : Solver
-        The algorithm.
-    problem : Problem
-        The objective.
-    family : KernelFamily
-        The kernels.
-    rng : numpy.random.Generator
-        Source of all randomness.
+    solver, problem, family, rng
+        The algorithm, the objective, the kernels, and the source of all randomness.
     max_iter : int
         Largest number of steps.
     tol : float
@@ -94,6 +94,8 @@ def run(
             if callback is not None and callback(state, record):
                 break
             if gap <= tol and wait <= 0:
+                if state.final:
+                    break
                 ended = finish(problem, family, state, rng, draws)
                 if ended[1].relative <= tol:
                     break
@@ -114,7 +116,9 @@ def run(
             raise
         interrupted, ended = True, None
     assert state is not None
-    solution, certificate = ended or finish(problem, family, state, rng, draws)
+    solution, certificate = state.solution, state.certificate
+    if not state.final:
+        solution, certificate = ended or finish(problem, family, state, rng, draws)
     return Result(
         *state.weights,
         getattr(state, "closed", False),
@@ -138,10 +142,55 @@ def finish(
     may be half done; here it is made anew and the dual solved to 1e-10. The certificate is exact
     where that is affordable, else from fresh draws, whose number is given.
     """
-    if state.final:
-        return state.solution, state.certificate
     solution = solve(problem, system_of(family, *state.weights), state.solution)
     gradient = family.at(solution.alpha)
     if affordable(family, problem.y.shape[1]):
         return solution, exact(problem, solution, gradient)
     return solution, from_draws(problem, solution, gradient.draw(draws, rng))
+
+
+def at_no_effect(
+    problem: Problem, family: KernelFamily, rng: np.random.Generator
+) -> tuple[float, float]:
+    r"""Return the risk of the best constant, and how fast kernels can lower it.
+
+    The second is :math:`\|(u^\top K_i u/\rho_i^2)_i\|_{\nu^*}`, :math:`u_t = -s_t\ell'(f_0)`; for
+    a large strength the best predictor is :math:`K_\theta u/\lambda` and lowers the risk by that
+    norm divided by :math:`\lambda`. Estimated from draws where gradients are too many.
+    """
+    start = solve(problem, system_of(family, [], np.empty(0)))
+    steepest = start.alpha * problem.strength
+    if problem.p == 1 and (family.explicit or affordable(family, problem.y.shape[1])):
+        best = pricer(family).top(steepest, 1)
+        return start.objective, float(best.scores[0]) if best.indices else 0.0
+    power = problem.dual_exponent
+    if affordable(family, problem.y.shape[1]):
+        return start.objective, power_norm(family.at(steepest).all(), power)
+    draw = family.at(steepest).draw(STRENGTH_DRAWS, rng)
+    largest = float(draw.gradients.max(initial=0.0)) or 1.0
+    values = draw.ratios / largest * (draw.gradients / largest) ** (power - 1)
+    norm = largest * draw.mean(values) ** (1 / power) if np.isfinite(power) else largest
+    return start.objective, norm
+
+
+def growing(
+    solver: Greedy,
+    problem: Problem,
+    family: KernelFamily,
+    max_iter: int,
+    max_time: float | None,
+    rng: np.random.Generator,
+) -> Iterator[Result]:
+    """Yield the models of 0, 1, 2, ... terms, until iterations or seconds run out."""
+    began = time.perf_counter()
+    for state in solver.iterate(problem, family, rng):
+        yield from_state(state)
+        late = max_time is not None and time.perf_counter() - began > max_time
+        if late or state.k > max_iter:
+            return
+
+
+def unpenalised(problem: Problem, family: KernelFamily, result: Result) -> Result:
+    """Return the model of the same kernels without shrinkage."""
+    model = from_state(debiased(problem, family, result.indices), result.history)
+    return replace(model, interrupted=result.interrupted, n_iter=result.n_iter)

@@ -9,10 +9,17 @@ from functools import partial
 from ..backend import approximately, on_host
 from ..families import KernelFamily, ProductFamily
 from ..families.pricing import ProductPricer
-from ..limits import SIDE_ENTRIES
+from ..limits import (
+    DEVICE_FACTOR,
+    ENTRYWISE_FACTOR,
+    LISTED_LIMIT,
+    REFUSED_FACTOR,
+    SIDE_ENTRIES,
+    WORK_LIMIT,
+)
 from ..losses import Loss
 from ..objective import Problem
-from .base import Needs, Solver, refuse_kinks
+from .base import Needs, Solver, refuse_kinks, refuse_matrices
 from .closed_form import ClosedForm
 from .full_pass import FullPass
 from .greedy import Greedy
@@ -22,25 +29,6 @@ from .working_set import WorkingSet
 KNOWN_KERNELS = 200
 """Number of kernels whose gradient mirror descent computes rather than estimates, if it is asked
 for by name. Set by judgement, not measured."""
-
-WORK_LIMIT = 2e11
-"""Multiplications of one pricing of the family, or of one full pass, up to which it is affordable:
-some ten seconds."""
-
-REFUSED_FACTOR = 100.0
-"""Factor by which a solver that was asked for may exceed that limit before it is refused: some
-quarter of an hour for one step. Set by judgement, not measured."""
-
-LISTED_LIMIT = 2_000_000
-"""Number of kernels up to which a list of all is affordable. Set by judgement, not measured."""
-
-DEVICE_FACTOR = 100.0
-"""Factor by which a device other than the host affords more multiplications. An order of
-magnitude, see benchmarks/gpu.py."""
-
-ENTRYWISE_FACTOR = 5.0
-"""Factor by which entrywise products of matrices take longer than matrix products of as many
-multiplications. An order of magnitude, set by judgement."""
 
 SOLVERS: dict[str, Callable[[], Solver]] = {
     "working-set": WorkingSet,
@@ -63,10 +51,13 @@ class Costs:
         One pricing of the whole family.
     full_pass : float
         One pass over all kernels: their weighted sum and their gradients.
+    limit : float
+        What is affordable.
     """
 
     pricing: float
     full_pass: float
+    limit: float
 
     def __str__(self) -> str:
         return f"one pricing {self.pricing:.1e} multiplications, one full pass {self.full_pass:.1e}"
@@ -74,18 +65,18 @@ class Costs:
 
 def costs(family: KernelFamily, outputs: int) -> Costs:
     """Return the cost of pricing a family and of a full pass over it."""
-    work = family.enumeration_work
-    listed = family.distinct <= LISTED_LIMIT
+    work, rows = family.enumeration_work, family.rows
+    listed = fits = family.distinct <= LISTED_LIMIT
     if not family.explicit:
         work *= ENTRYWISE_FACTOR
-        return Costs(work * outputs, 2 * work) if listed else Costs(float("inf"), float("inf"))
-    features = work / max(1, family.rows)
-    full_pass = work * min(float(family.rows), features) if listed else float("inf")
-    if isinstance(family, ProductFamily):
-        fits = ProductPricer.side_entries(family) <= SIDE_ENTRIES
+        full_pass = 2 * work
     else:
-        fits = listed
-    return Costs(work * outputs if fits else float("inf"), full_pass)
+        full_pass = work * min(float(rows), work / max(1, rows))
+        if isinstance(family, ProductFamily):
+            fits = ProductPricer.side_entries(family) <= SIDE_ENTRIES
+    limit = WORK_LIMIT * (1.0 if on_host(family.bases.matrix) else DEVICE_FACTOR)
+    never = float("inf")
+    return Costs(work * outputs if fits else never, full_pass if listed else never, limit)
 
 
 def match(asked: str | Solver, problem: Problem, family: KernelFamily) -> Solver:
@@ -94,29 +85,28 @@ def match(asked: str | Solver, problem: Problem, family: KernelFamily) -> Solver
     Raises ValueError if the problem or the family lack something that the solver asked for needs;
     the message says what.
     """
-    refuse_needs(asked, problem.p, problem.loss)
-    solver = choose(asked, problem, family) if isinstance(asked, str) else asked
-    needs_of(solver).refuse_family(family)
-    if solver is asked:
-        _refuse_costs(asked, problem, family)
-    return solver
+    needs = refuse_needs(asked, problem.p, problem.loss)
+    if needs.features and not family.explicit:
+        refuse_matrices(needs.title)
+    if isinstance(asked, str):
+        return choose(asked, problem, family)
+    _refuse_costs(asked, needs, problem, family)
+    return asked
 
 
-def refuse_needs(asked: str | Solver, p: float, loss: Loss | None = None) -> None:
-    """Raise ValueError if a solver needs another exponent, or another loss, whatever the data."""
-    needs = needs_of(asked)
+def refuse_needs(asked: str | Solver, p: float, loss: Loss | None = None) -> Needs:
+    """Return what a solver needs; nothing for ``"auto"`` and solvers that do not say.
+
+    Raises ValueError if that is another exponent, or another loss, whatever the data.
+    """
+    solver = SOLVERS[asked]() if isinstance(asked, str) and asked != "auto" else asked
+    needs: Needs = getattr(solver, "needs", Needs())
     if not needs.p(p):
         raise ValueError(
             f"solver={_named(asked)} needs {needs.p_words}; got p={p:g}. Use solver='auto'."
         )
     if loss is not None and needs.smooth:
         refuse_kinks(loss, f"for {needs.title}")
-
-
-def needs_of(asked: str | Solver) -> Needs:
-    """Return what a solver needs; nothing for ``"auto"`` and solvers that do not say."""
-    solver = SOLVERS[asked]() if isinstance(asked, str) and asked != "auto" else asked
-    needs: Needs = getattr(solver, "needs", Needs())
     return needs
 
 
@@ -132,12 +122,13 @@ def choose(name: str, problem: Problem, family: KernelFamily) -> Solver:
     problem is for :func:`match` to say.
     """
     if name != "auto":
-        _refuse_costs(name, problem, family)
-        return SOLVERS[name]()
+        solver = SOLVERS[name]()
+        _refuse_costs(name, getattr(solver, "needs", Needs()), problem, family)
+        return solver
     if problem.p == 2:
         return ClosedForm()
-    cost, limit = costs(family, problem.y.shape[1]), _limit(family)
-    if (cost.pricing if problem.p == 1 else cost.full_pass) <= limit:
+    cost = costs(family, problem.y.shape[1])
+    if (cost.pricing if problem.p == 1 else cost.full_pass) <= cost.limit:
         return WorkingSet() if problem.p == 1 else FullPass()
     return SOLVERS["mirror-descent"]()
 
@@ -148,23 +139,20 @@ def describe(solver: Solver, problem: Problem, family: KernelFamily) -> str:
     return f"{type(solver).__name__} for p = {problem.p:g}: {cost}"
 
 
-def _refuse_costs(asked: str | Solver, problem: Problem, family: KernelFamily) -> None:
+def _refuse_costs(
+    asked: str | Solver, needs: Needs, problem: Problem, family: KernelFamily
+) -> None:
     """Raise ValueError if a step of a solver would take far too long on a family."""
-    needs = needs_of(asked)
     if not (needs.priced or needs.listed):
         return
     cost = costs(family, problem.y.shape[1])
     work = max(needs.priced and cost.pricing, needs.listed and cost.full_pass)
-    if work > REFUSED_FACTOR * _limit(family):
+    if work > REFUSED_FACTOR * cost.limit:
         raise ValueError(
             f"solver={_named(asked)} needs a family whose kernels can all be priced; got "
             f"{approximately(family.distinct):.3g} kernels on {family.rows} rows, {work:.1e} "
             'multiplications at a time. Use a smaller degree or solver="mirror-descent".'
         )
-
-
-def _limit(family: KernelFamily) -> float:
-    return WORK_LIMIT * (1.0 if on_host(family.bases.matrix) else DEVICE_FACTOR)
 
 
 def _named(asked: str | Solver) -> str:

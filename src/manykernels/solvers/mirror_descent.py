@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from math import log
+from typing import Protocol
 
 import numpy as np
 
@@ -18,9 +20,7 @@ from ..objective import Problem
 from ..potentials import Potential, PowerNorm
 from .base import Needs
 from .iterate import Iterate
-from .samplers import GradientSampler, Sampler
-from .steps import GradientMoments, HarmonicStep, StepSize
-from .theory import Constants
+from .theory import Constants, GradientMoments, HarmonicStep, StepSize
 
 OWN_NORM_EXPONENT = 1.05
 """Exponent nu from which on the mirror map is that of the ball's own norm, whose gradient is too
@@ -29,6 +29,47 @@ steep to follow below it. Set by judgement, not measured."""
 ITERATION_TOL = 1e-7
 """Relative duality gap to which the dual is solved at each iteration. Far below the gaps that
 mirror descent reaches; set by judgement, not measured."""
+
+
+class Sampler(Protocol):
+    r"""A distribution s over a family, positive wherever the gradient is.
+
+    The draws carry the importance ratios :math:`g_i/s_i`, which make the estimate unbiased.
+    """
+
+    def draw(
+        self, family: KernelFamily, field: GradientField, count: int, rng: np.random.Generator
+    ) -> Draw:
+        """Draw kernels given the gradient at the present dual point."""
+
+
+@dataclass(frozen=True)
+class GradientSampler:
+    """Draw in proportion to the gradient: the estimate of least second moment."""
+
+    def draw(
+        self, family: KernelFamily, field: GradientField, count: int, rng: np.random.Generator
+    ) -> Draw:
+        """Draw from q."""
+        return field.draw(count, rng)
+
+
+@dataclass(frozen=True)
+class UniformSampler:
+    """Draw uniformly (uniform coordinate descent, UCD)."""
+
+    def draw(
+        self, family: KernelFamily, field: GradientField, count: int, rng: np.random.Generator
+    ) -> Draw:
+        """Draw uniformly from the index set."""
+        indices, probabilities = family.uniform(count, rng)
+        counts = Counter(indices)
+        distinct = list(counts)
+        probability = dict(zip(indices, probabilities, strict=True))
+        gradients = field.gradients(distinct)
+        ratios = gradients / np.array([probability[index] for index in distinct])
+        repeats = np.fromiter(counts.values(), dtype=np.int64, count=len(distinct))
+        return Draw(distinct, repeats, gradients, ratios, float("inf"))
 
 
 @dataclass(frozen=True)
@@ -163,18 +204,8 @@ class MirrorDescent:
             eta = self.step(k, forecast.moments(gradient))
             indices, estimate = self._estimate(iterate, gradient, draw)
             ascent = problem.slope(estimate)
-            yield DescentState(
-                k,
-                iterate,
-                solution,
-                problem,
-                gradient,
-                draw,
-                ascent,
-                eta,
-                self.average,
-                constants,
-            )
+            point = k, iterate, solution, problem, gradient
+            yield DescentState(*point, draw, ascent, eta, self.average, constants)
             iterate.step(indices, eta * ascent, eta)
             forecast.observe(draw, estimate, gradient)
             squares = problem.slope(draw.ratios) ** 2

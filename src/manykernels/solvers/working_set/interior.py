@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from ...arrays import Array, Index
 from ...backend import add_to_diagonal, columnwise, copied, take, times, to_host
 from ...bases import GramStack
-from ...certificate import from_norm
-from ...dual import DualSolution, GramSystem, System, solve
-from ...dual.systems import diagonal, factorise, live_rows
+from ...dual import DualSolution, GramSystem, System, smaller_system, solve
+from ...dual.systems import factorise, live_rows
 from ...families import KernelFamily
 from ...losses import SmoothLoss
 from ...objective import Problem
-from ..systems import smaller_system
 
 INTERIOR_STEPS = 60
 """Most interior-point steps; some 20 are needed."""
@@ -30,36 +26,30 @@ INTERIOR_TOL = 1e-10
 measured."""
 
 
-@dataclass(frozen=True)
 class KernelList:
-    """Some kernels of a family, weighed again and again."""
+    """Some kernels of a family, weighed again and again; their features, if any, side by side."""
 
-    family: KernelFamily
-    indices: Sequence[Index]
-
-    @cached_property
-    def features(self) -> tuple[Array, Array]:
-        """Columns side by side, and the position of the kernel each belongs to."""
-        columns, owners = self.family.features(self.indices)
-        return columnwise(columns), owners
+    def __init__(self, family: KernelFamily, indices: Sequence[Index]) -> None:
+        self.family, self.indices = family, indices
+        if family.explicit:
+            columns, self.owners = family.features(indices)
+            self.columns = columnwise(columns)
 
     def system(self, theta: Array) -> System:
         """Return the kernel of given weights, in the smaller form; O(n^2 m)."""
         if not self.family.explicit:
             return GramSystem(self.family.gram(self.indices, theta))
-        columns, owners = self.features
-        return smaller_system(columns, np.sqrt(theta)[owners])
+        return smaller_system(self.columns, np.sqrt(theta)[self.owners])
 
     def responses(self, alpha: Array) -> Array:
         r"""Return :math:`K_i\alpha/\rho_i^2` for all kernels, of shape (m, n, c)."""
         if isinstance(self.family.bases, GramStack):
-            product = self.family.bases.product
-            stack = [times(product(index), alpha) for index in self.indices]
+            products = self.family.products(self.indices)
+            stack = [times(self.family.bases.product(one), alpha) for one in products]
             return np.array(stack) * self.family.weights(self.indices)[:, None, None]
-        columns, owners = self.features
-        columns = to_host(columns)
+        columns = to_host(self.columns)
         spread = (columns.T @ alpha)[:, None, :] * columns.T[:, :, None]
-        starts = np.searchsorted(owners, np.arange(len(self.indices)))
+        starts = np.searchsorted(self.owners, np.arange(len(self.indices)))
         whole = len(starts) == columns.shape[1]
         return spread if whole else np.add.reduceat(spread, starts, axis=0)
 
@@ -89,8 +79,9 @@ def solve_interior(problem: Problem, kernels: KernelList, tol: float) -> tuple[A
         solution = solve(problem, system, solution, INTERIOR_TOL)
         responses = kernels.responses(solution.alpha)
         masses = np.einsum("mnc,nc->m", responses, solution.alpha)
-        gradients = problem.slope(masses)
-        if from_norm(problem, solution, float(masses.max()), "exact").relative <= tol:
+        gradients = problem.strength / 2 * masses
+        largest = float(masses.max())
+        if problem.gap(solution.objective, solution.alpha, largest, solution.intercept)[1] <= tol:
             break
         if z is None:
             z = np.maximum(gradients.max() - gradients, 0.1 * float(theta @ gradients))
@@ -115,7 +106,7 @@ def half_curvature(problem: Problem, gram: Array, fitted: Array, responses: Arra
         rows = np.flatnonzero(live)
         matrix = copied(take(take(gram, rows, axis=0), rows, axis=1))
         matrix = add_to_diagonal(matrix, problem.strength / bends[live, c])
-        factor, _ = factorise(matrix, np.full(len(rows), diagonal(matrix).mean()))
+        factor, _ = factorise(matrix, even=True)
         part = factor.half_solve(responses[:, live, c].T)
         if problem.intercept:
             ones = factor.half_solve(np.ones((len(rows), 1)))[:, 0]
@@ -131,18 +122,12 @@ def newton_solver(theta: Array, z: Array, half: Array) -> Callable[[Array], Arra
     if half.shape[1] <= half.shape[0]:
         matrix = half.T @ half
         matrix[np.diag_indices_from(matrix)] += 1 / inverse
-        factor, _ = factorise(matrix, matrix.diagonal().copy())
-        return factor.solve
+        return factorise(matrix)[0].solve
     scaled = half * np.sqrt(inverse)
     matrix = scaled @ scaled.T
     matrix[np.diag_indices_from(matrix)] += 1.0
-    factor, _ = factorise(matrix, matrix.diagonal().copy())
-
-    def apply(b: Array) -> Array:
-        inner = factor.solve(half @ (inverse * b))
-        return np.asarray(inverse * (b - half.T @ inner))
-
-    return apply
+    factor, _ = factorise(matrix)
+    return lambda b: inverse * (b - half.T @ factor.solve(half @ (inverse * b)))
 
 
 def direction(
@@ -150,18 +135,17 @@ def direction(
 ) -> tuple[Array, Array]:
     """Return Mehrotra's direction for the weights and their multipliers."""
     ones = apply(np.ones_like(theta))
-
-    def towards(products: Array | float) -> tuple[Array, Array]:
+    mean = float(theta @ z) / len(theta)
+    products: Array | float = 0.0  # what theta and z are to have for products, first as predicted
+    for corrected in (False, True):
         free = apply(products / theta + gradients)
         move = free - free.sum() / ones.sum() * ones
-        return move, (products - z * move) / theta - z
-
-    mean = float(theta @ z) / len(theta)
-    move, change = towards(0.0)
-    first, second = step_length(theta, move, 1.0), step_length(z, change, 1.0)
-    predicted = float((theta + first * move) @ (z + second * change)) / len(theta)
-    target = mean * (predicted / mean) ** 3
-    return towards(target - first * second * move * change)
+        change = (products - z * move) / theta - z
+        if not corrected:
+            first, second = step_length(theta, move, 1.0), step_length(z, change, 1.0)
+            predicted = float((theta + first * move) @ (z + second * change)) / len(theta)
+            products = mean * (predicted / mean) ** 3 - first * second * move * change
+    return move, change
 
 
 def step_length(point: Array, move: Array, boundary: float = BOUNDARY) -> float:

@@ -12,8 +12,7 @@ from ...dual import DualSolution, TallColumns
 from ...dual.newton import Smoothed, proximal_steps
 from ...dual.systems import factorise
 from ...losses import Loss, NonsmoothLoss, SmoothLoss, Squared
-from ...objective import Problem
-from ..base import in_weights
+from ...objective import Problem, in_weights
 
 NEWTON_STEPS = 100
 """Most Newton steps for one smooth problem. Set by judgement, not measured."""
@@ -61,12 +60,11 @@ class FeatureGroups:
     @property
     def count(self) -> int:
         """Number of groups."""
-        return int(self.owners[-1]) + 1 if len(self.owners) else 0
+        return int(self.owners.max(initial=-1)) + 1
 
     def norms(self, values: Array) -> Array:
         """Return the norm of each group of rows of an array of shape (m, c)."""
-        energy = np.sum(values**2, axis=1)
-        return np.sqrt(np.bincount(self.owners, energy, minlength=self.count))
+        return np.sqrt(np.bincount(self.owners, np.sum(values**2, axis=1)))
 
     @cached_property
     def fitted(self) -> Array:
@@ -90,7 +88,7 @@ class FeatureGroups:
         return replace(
             self,
             columns=self.columns.add(columns),
-            owners=np.concatenate([self.owners, owners + self.count]),
+            owners=np.concatenate([self.owners, owners + self.owners.max(initial=-1) + 1]),
             coefficients=np.vstack([self.coefficients, nothing]),
         )
 
@@ -140,7 +138,7 @@ def restricted_gap(problem: Problem, groups: FeatureGroups, slopes: Array) -> fl
     alpha = problem.dual_point(slopes)
     largest = float(groups.norms(groups.columns.transposed_dot(alpha)).max(initial=0.0)) ** 2
     primal = value(problem, problem.loss, groups)
-    return problem.relative_gap(primal, alpha, largest, groups.intercept)
+    return problem.gap(primal, alpha, largest, groups.intercept)[1]
 
 
 def smooth_gap(problem: Problem, groups: FeatureGroups, slopes: Array, gradient: Array) -> float:
@@ -266,11 +264,6 @@ class Model:
                 products = products + total * np.outer(centre, centre)
             self.matrices.append(products)
 
-    def along(self, moved: FeatureGroups) -> Array:
-        """Return the length of each group along its direction."""
-        inner = np.sum(moved.coefficients * self.directions, axis=1)
-        return np.bincount(self.groups.owners, inner, minlength=self.groups.count)
-
     def bold_step(self) -> FeatureGroups:
         """Return the minimum without the groups that turn around, one set after another."""
         free = self.free
@@ -303,6 +296,11 @@ class Model:
         intercept = start.intercept + share * (moved.intercept - start.intercept)
         return replace(start, coefficients=coefficients, intercept=intercept)
 
+    def along(self, moved: FeatureGroups) -> Array:
+        """Return the length of each group along its direction."""
+        inner = np.sum(moved.coefficients * self.directions, axis=1)
+        return np.bincount(self.groups.owners, inner)
+
     def minimum(self, free: Array) -> FeatureGroups:
         """Return the minimum of the model over the coefficients of some groups, others zero."""
         problem, groups = self.problem, self.groups
@@ -320,8 +318,7 @@ class Model:
             whole += self._across(towards, groups.owners[rows])
         found = np.zeros_like(axis)
         if size:
-            factor, _ = factorise(whole, whole.diagonal().copy())
-            found = factor.solve(right.ravel())
+            found = factorise(whole)[0].solve(right.ravel())
         coefficients = np.zeros_like(groups.coefficients)
         coefficients[rows] = found.reshape(outputs, size).T
         intercept = self.levels - np.sum(centres * coefficients[rows].T, axis=1)
@@ -348,9 +345,7 @@ def as_solution(
     problem: Problem, groups: FeatureGroups, slopes: Array
 ) -> tuple[Array, DualSolution]:
     r"""Return the weights :math:`\theta_i = \|w_i\|/\sum_j\|w_j\|` and the predictor in them."""
-    theta, scaled = in_weights(groups.coefficients, groups.owners, groups.count)
-    total = float(groups.norms(groups.coefficients).sum())
-    fitted = groups.fitted
-    objective = problem.primal(fitted, total**2)
-    alpha = problem.dual_point(slopes)
+    theta, scaled = in_weights(groups.coefficients, groups.owners)
+    alpha, fitted = problem.dual_point(slopes), groups.fitted
+    objective = value(problem, problem.loss, groups)
     return theta, DualSolution(alpha, scaled, True, groups.intercept, fitted, objective)

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import count
-from typing import ClassVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import compress, count
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import Array, Index
 from ...backend import on_host
-from ...certificate import from_norm
+from ...certificate import Certificate
+from ...dual import DualSolution, solve, system_of, tall_columns
 from ...families import KernelFamily
 from ...families.pricing import Shortlist, pricer
-from ...objective import Problem
+from ...limits import ENTERING_FEATURES, INTERIOR_ROWS, RESCUED_ROWS
+from ...losses import SmoothLoss
+from ...objective import Problem, best_weights
 from ..base import FinalState, Needs, Result
-from .inner import FINEST_GAP, GAP_SHARE, WorkingKernels
+from .blocks import descend
+from .interior import KernelList, solve_interior
+from .restricted import (
+    FeatureGroups,
+    as_solution,
+    newton,
+    no_groups,
+    restricted_gap,
+    solve_restricted,
+)
 
 IDLE_ROUNDS = 2
 """Number of rounds without a new kernel and without progress after which a run ends: what is left
@@ -24,6 +36,27 @@ is rounding. Set by judgement, not measured."""
 
 SINGLE_ERROR = 1e-4
 """Relative error of gradients in single precision, with room to spare."""
+
+GAP_SHARE = 0.1
+"""Share of the gap over the whole family to which the problem on the set is solved. Set by
+judgement, not measured."""
+
+FINEST_GAP = 1e-10
+"""Least relative gap to which the problem on a set is ever solved. Set by judgement,
+not measured."""
+
+ANALYTIC_UPDATES = 300
+"""Most analytic updates of the weights in one round. Set by judgement, not measured."""
+
+NEARLY_EXACT_GAP = 1e-7
+"""Relative gap to which Newton's method always goes, as do interior points where kernels have
+several features: for a few steps more the answer does not depend on the method. Interior points of
+kernels of one feature do not go so far: that took 40 to 270 rounds near interpolation where 12 are
+enough (commit c196e85)."""
+
+ZERO_WEIGHT = 1e-7
+"""Share of the largest weight below which a weight is zero, where a method only comes near zero.
+Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
@@ -45,74 +78,263 @@ class WorkingSet:
     needs: ClassVar[Needs] = Needs(lambda p: p == 1, "p = 1", priced=True)
 
     def iterate(
-        self, problem: Problem, family: KernelFamily, rng: np.random.Generator
+        self,
+        problem: Problem,
+        family: KernelFamily,
+        rng: np.random.Generator,
+        start: Result | None = None,
     ) -> Iterator[FinalState]:
-        """Yield the state before each round.
+        """Yield the state before each round, from no kernels or from those of a start.
 
         Cost of a round: one pricing of the family and a few Newton steps, O(n m^2 + m^3) each for
         m features in the set (kernels without features: O(n^3 + m n^2) for each update of the
-        weights).
+        weights). On a device the family is priced in single precision, and the best kernels once
+        more in double.
         """
-        return self._from(problem, family, WorkingKernels(problem, family))
-
-    def resume(
-        self, problem: Problem, family: KernelFamily, rng: np.random.Generator, start: Result
-    ) -> Iterator[FinalState]:
-        """Yield the state before each round, from the kernels of a start."""
-        inside = WorkingKernels(problem, family)
-        inside.start(start)
-        return self._from(problem, family, inside)
-
-    def _from(
-        self, problem: Problem, family: KernelFamily, inside: WorkingKernels
-    ) -> Iterator[FinalState]:
-        price, idle, smallest = ExactPricer(family), 0, np.inf
+        rough = family.explicit and not on_host(family.bases.matrix)
+        price = pricer(family, bits=32 if rough else 64)
+        inside = WorkingKernels(problem, family, start)
+        steps: list[tuple[list[Index], float]] = [([], FINEST_GAP)]
+        if start is not None and start.indices:
+            steps = [*steps, (list(start.indices), GAP_SHARE)]
+            if inside.indices:  # taken over with their coefficients
+                steps = [([], GAP_SHARE)]
+        idle, smallest, before, better = 0, np.inf, np.inf, True
         for k in count(1):
-            room = max(self.batch, len(inside.indices)) if inside.groups else family.rows
-            # Kernels of the set may be listed too, so room is left for all of them.
-            listed, norm = price.top(inside.solution.alpha, room + len(inside.indices))
-            certificate = from_norm(problem, inside.solution, norm, "exact")
-            yield inside.state(k, certificate)
-            known = set(inside.indices)
-            limit = inside.limit
-            fresh = [
-                index
-                for index, score in zip(listed.indices, listed.scores.tolist(), strict=True)
-                if score > limit and index not in known
-            ]
-            before, better = inside.solution.objective, certificate.relative < 0.5 * smallest
-            smallest = min(smallest, certificate.relative)
-            fresh = inside.affordable(fresh[:room])
-            inside.solve(fresh, max(FINEST_GAP, GAP_SHARE * min(1.0, certificate.relative)))
+            for fresh, goal in steps:
+                inside.enter(fresh)
+                # The first method that suits, or the next where one leaves something to do.
+                for method in INNER_METHODS:
+                    if goal > 0 and method.suits(inside):
+                        goal = method.solve(inside, goal)
             moved = bool(fresh) or inside.solution.objective < before * (1 - 1e-10)
             idle = 0 if moved or better else idle + 1
             if idle >= IDLE_ROUNDS:
                 return  # rounding: the set is right and its optimum as good as can be had
+            solution, size = inside.solution, len(inside.indices)
+            room = max(self.batch, size) if inside.groups else family.rows
+            # Kernels of the set may be listed too, so room is left for all of them.
+            listed = price.top(solution.alpha, room + size)
+            norm = float(listed.scores[0]) if listed.indices else 0.0
+            if rough and listed.indices:
+                full = len(listed.indices) == room + size
+                listed, norm = priced_again(family, solution.alpha, listed, full)
+            gap = problem.gap(solution.objective, solution.alpha, norm, solution.intercept)
+            certificate = Certificate(*gap, "exact")
+            if (inside.theta > 0).all():
+                weights = inside.indices, inside.theta
+                yield FinalState(k, weights, size, solution, certificate, inside.groups)
+            else:
+                yield inside.without_zeros(k, certificate)
+            before, better = solution.objective, gap[1] < 0.5 * smallest
+            smallest = min(smallest, gap[1])
+            steps = [(inside.entering(listed, room), max(FINEST_GAP, GAP_SHARE * min(1.0, gap[1])))]
+
+    resume = iterate
 
 
-class ExactPricer:
-    """Kernels of largest gradient, and the largest gradient of all, in double precision.
+def priced_again(
+    family: KernelFamily, alpha: Array, listed: Shortlist, full: bool
+) -> tuple[Shortlist, float]:
+    """Return kernels that were priced in single precision in the order of their true gradients.
 
-    On a device the family is priced in single precision, and the best kernels once more in double.
+    Returned as well is a bound of all gradients: the largest, unless single precision cannot tell
+    the kernels listed from the others, of which there are some if the list is ``full``.
+    """
+    exact = family.at(alpha).gradients(listed.indices)
+    order = np.argsort(-exact, kind="stable")
+    ranked = Shortlist([listed.indices[i] for i in order.tolist()], exact[order])
+    others = float(listed.scores[-1]) * (1 + SINGLE_ERROR) if full else 0.0
+    return ranked, max(float(ranked.scores[0]), others)
+
+
+class WorkingKernels:
+    """The kernels of a working set, and the optimum over them.
+
+    While there are few features the optimum is sought in their coefficients, which ``groups``
+    holds; with many, and for kernels without features, in the weights of the kernels. A start in
+    coefficients is taken over with what is known of its columns.
     """
 
-    def __init__(self, family: KernelFamily) -> None:
-        self.family = family
-        self.rough = not on_host(family.bases.matrix) and family.explicit
-        self.pricer = pricer(family, bits=32 if self.rough else 64)
+    def __init__(self, problem: Problem, family: KernelFamily, start: Result | None) -> None:
+        self.problem, self.family = problem, family
+        self.indices: list[Index] = []
+        self.theta = np.empty(0)
+        self.smooth = isinstance(problem.loss, SmoothLoss)
+        self.several = family.explicit and not family.blocks.single
+        # Number of features in the set beyond which interior points are faster.
+        self.most_features = family.rows / 2
+        if self.several:
+            self.most_features = 2 * family.rows if family.rows <= INTERIOR_ROWS else np.inf
+        self.solution: DualSolution
+        self.groups: FeatureGroups | None = None
+        if not family.explicit:
+            self.solution = solve(problem, system_of(family, [], self.theta))
+        elif start is None or not start.indices or not start.solution.in_features:
+            self.groups = no_groups(problem)
+        else:
+            self.indices = list(start.indices)
+            owners, known = family.owners(self.indices), start.memory
+            if isinstance(known, FeatureGroups) and known.columns.width == len(owners):
+                columns = known.columns
+            else:
+                columns, _ = tall_columns(family, self.indices)
+            coefficients = np.sqrt(start.theta)[owners, None] * start.solution.coefficients
+            self.groups = FeatureGroups(columns, owners, coefficients, start.solution.intercept)
 
-    def top(self, alpha: Array, count: int) -> tuple[Shortlist, float]:
-        """Return kernels of largest gradient, ``count`` at most, and a bound of all gradients.
+    def entering(self, listed: Shortlist, room: int) -> list[Index]:
+        r"""Return the best kernels outside the set that should enter, ``room`` at most.
 
-        The bound is the largest gradient unless single precision cannot tell the kernels listed
-        from the others.
+        Those with a gradient above the mean :math:`\langle\theta, g\rangle`, which at the optimum
+        all kernels in use have; of kernels of several features as many as may enter together.
         """
-        listed = self.pricer.top(alpha, count)
-        if not self.rough or not listed.indices:
-            return listed, float(listed.scores[0]) if listed.indices else 0.0
-        exact = self.family.at(alpha).gradients(listed.indices)
-        order = np.argsort(-exact, kind="stable")
-        ranked = Shortlist([listed.indices[i] for i in order.tolist()], exact[order])
-        full = len(listed.indices) == count
-        others = float(listed.scores[-1]) * (1 + SINGLE_ERROR) if full else 0.0
-        return ranked, max(float(ranked.scores[0]), others)
+        mean, family = 0.0, self.family
+        if self.indices:
+            mean = float(self.theta @ family.at(self.solution.alpha).gradients(self.indices))
+        known = set(self.indices)
+        scored = zip(listed.indices, listed.scores.tolist(), strict=True)
+        fresh = [index for index, score in scored if score > mean and index not in known][:room]
+        if self.several:
+            most = max(ENTERING_FEATURES, sum(family.widths(self.indices)))
+            fits = np.cumsum(family.widths(fresh)) <= most
+            fresh = fresh[: max(1, int(np.count_nonzero(fits)))]
+        return fresh
+
+    def enter(self, fresh: list[Index]) -> None:
+        """Add kernels; leave coefficients behind where there are too many."""
+        self.indices = self.indices + fresh
+        if self.groups is not None:
+            if fresh:
+                self.groups = self.groups.add(*tall_columns(self.family, fresh))
+            if self.smooth and self.groups.columns.width > self.most_features:
+                self.groups = None
+
+    def adopt(self, groups: FeatureGroups, slopes: Array, live: Array) -> None:
+        """Take over the coefficients of some groups, given by a mask, as the optimum."""
+        groups = groups.keep(live)
+        self.indices = list(compress(self.indices, live.tolist()))
+        if not groups.columns.small:
+            # Columns that came and went must not be made again and again.
+            make = tall_columns(self.family, self.indices)[0].make
+            groups = replace(groups, columns=groups.columns.remade(make))
+        self.groups = groups
+        self.theta, self.solution = as_solution(self.problem, groups, slopes)
+
+    def without_zeros(self, k: int, certificate: Certificate) -> FinalState:
+        """Return the kernels of positive weight and their predictor before round k."""
+        live, solution = self.theta > 0, self.solution
+        if solution.in_features:
+            kept = live[self.family.owners(self.indices)]
+            solution = replace(solution, coefficients=solution.coefficients[kept])
+        weights = list(compress(self.indices, live.tolist())), self.theta[live]
+        return FinalState(k, weights, len(weights[0]), solution, certificate)
+
+
+def descent(kernels: WorkingKernels, tol: float) -> float:
+    """Descend over one kernel after another; give up near interpolation, where that is slow."""
+    assert kernels.groups is not None
+    groups, slopes = descend(kernels.problem, kernels.groups, tol)
+    few = kernels.family.rows <= RESCUED_ROWS
+    if few and restricted_gap(kernels.problem, groups, slopes) > tol:
+        kernels.groups = None
+        return tol
+    kernels.adopt(groups, slopes, groups.norms(groups.coefficients) > 0)
+    return 0.0
+
+
+def newton_with_zeros(kernels: WorkingKernels, tol: float) -> float:
+    """Take Newton steps on the coefficients that are not zero."""
+    problem, loss = kernels.problem, kernels.problem.loss
+    assert kernels.groups is not None
+    assert isinstance(loss, SmoothLoss)
+    groups = newton(problem, loss, kernels.groups, min(tol, NEARLY_EXACT_GAP))
+    slopes = loss.gradient(problem.y, groups.fitted)
+    kernels.adopt(groups, slopes, groups.norms(groups.coefficients) > 0)
+    return 0.0
+
+
+def proximal(kernels: WorkingKernels, tol: float) -> float:
+    """Do so for a sequence of smoothed losses; give up where it comes to a halt between kinks."""
+    assert kernels.groups is not None
+    problem, family, everything = kernels.problem, kernels.family, kernels.indices
+    groups, slopes = solve_restricted(problem, kernels.groups, tol)
+    # At kinks the slopes must be such that kernels without weight stay so: these stay too.
+    kernels.adopt(groups, slopes, np.ones(groups.count, dtype=bool))
+    gap = restricted_gap(problem, kernels.groups, slopes)
+    # At kinks a loss has many slopes. Those of proximal steps certify zero weights too; the
+    # dual solution is the more accurate one where there are few kernels or none.
+    system = system_of(family, kernels.indices, kernels.theta)
+    other = solve(problem, system, kernels.solution)
+    norm = float(family.at(other.alpha).gradients(kernels.indices).max(initial=0.0))
+    own = problem.gap(other.objective, other.alpha, norm, other.intercept)[1]
+    if own < gap and other.in_features:
+        kernels.solution, gap = other, own
+    if gap > tol and everything:
+        kernels.groups, kernels.indices, kernels.theta = None, everything, np.empty(0)
+        return tol
+    return 0.0
+
+
+def interior_points(kernels: WorkingKernels, tol: float) -> float:
+    """Take steps inside the simplex of weights; leave the rest to analytic updates.
+
+    There is none but where interior points have failed (losses with jumps of curvature).
+    """
+    # Near interpolation the gradients of points well inside lead to the right kernels, those of
+    # exact optima of small sets astray.
+    goal = min(tol, NEARLY_EXACT_GAP) if kernels.several else tol
+    listed = KernelList(kernels.family, kernels.indices)
+    theta, kernels.solution = solve_interior(kernels.problem, listed, goal)
+    live = theta > ZERO_WEIGHT * theta.max()
+    kernels.indices = list(compress(kernels.indices, live.tolist()))
+    kernels.theta = theta[live] / theta[live].sum()
+    return 2 * tol
+
+
+def analytic_updates(kernels: WorkingKernels, tol: float) -> float:
+    """Update the weights until the gap over the set is small enough."""
+    problem, family = kernels.problem, kernels.family
+    # Zeros are absorbing: new kernels start with as much as the average.
+    total = len(kernels.indices)
+    theta = np.append(kernels.theta, np.full(total - len(kernels.theta), 1 / total))
+    live = np.ones(total, dtype=bool)
+    for _ in range(ANALYTIC_UPDATES):
+        kernels.indices = list(compress(kernels.indices, live.tolist()))
+        kernels.theta = theta[live] / theta[live].sum()
+        system = system_of(family, kernels.indices, kernels.theta)
+        kernels.solution = found = solve(problem, system, kernels.solution)
+        gradients = family.at(found.alpha).gradients(kernels.indices)
+        norm = float(gradients.max(initial=0.0))
+        if problem.gap(found.objective, found.alpha, norm, found.intercept)[1] <= tol:
+            break
+        theta = best_weights(kernels.theta, gradients, 1.0)
+        live = theta > ZERO_WEIGHT
+    return 0.0
+
+
+class InnerMethod(NamedTuple):
+    """A way to the optimum over a working set.
+
+    ``suits`` tells whether it is the right one for a set as it is now; ``solve`` takes the set and
+    a relative gap, and returns the gap to which another method must go on; 0 if it got there.
+    """
+
+    suits: Callable[[WorkingKernels], bool]
+    solve: Callable[[WorkingKernels, float], float]
+
+
+INNER_METHODS = (
+    # Kernels of several features: one after another, on quadratics (blocks.py).
+    InnerMethod(
+        lambda k: k.groups is not None and k.smooth and k.several and bool(k.indices), descent
+    ),
+    # Few features: Newton's method with exact zeros (restricted.py).
+    InnerMethod(lambda k: k.groups is not None and k.smooth, newton_with_zeros),
+    # The same for a loss with kinks.
+    InnerMethod(lambda k: k.groups is not None, proximal),
+    # Many features, down to interpolation, or kernels without features (interior.py).
+    InnerMethod(lambda k: k.smooth and bool(k.indices), interior_points),
+    # Slow, but for any loss and from any point.
+    InnerMethod(lambda k: bool(k.indices), analytic_updates),
+)
+"""The methods in the order in which they are asked whether they suit."""
