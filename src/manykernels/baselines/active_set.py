@@ -56,7 +56,7 @@ class Round(FinalState):
     @property
     def zeta(self) -> Array:
         """Weights of their kernels."""
-        return self.theta
+        return self.weights[1]
 
 
 class Reduced:
@@ -259,7 +259,8 @@ class ActiveSet:
                     reduced, solution, norm = smaller, pruned, least
                     sources, sums, certificate = judged
             gap = certificate.relative
-            yield Round(k, list(reduced.nodes), reduced.zeta, solution, certificate)
+            weights = list(reduced.nodes), reduced.zeta
+            yield Round(k, weights, len(weights[0]), solution, certificate)
             allowed = norm + 2 / problem.strength * self.tol / 3 * solution.objective
             alone = family.at(solution.alpha).gradients(sources) / self.grid.prices(sources) ** 2
             scores = alone if np.any(alone > allowed) else sums

@@ -126,7 +126,8 @@ class LassoPath:
         certificate = Certificate(gap, gap / objective if objective > 0 else 0.0, "exact")
         indices = family.indices()
         kernels = [indices[i] for i in live]
-        yield LassoState(1, kernels, theta, solution, certificate, steps=len(strengths))
+        weights, steps = (kernels, theta), len(strengths)
+        yield LassoState(1, weights, len(kernels), solution, certificate, steps=steps)
 
 
 @dataclass(frozen=True)
