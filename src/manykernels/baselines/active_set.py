@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Product
+from ..arrays import Array, Index, Product
 from ..certificate import Certificate, from_norm
 from ..dual import Columns, DualSolution, GramSystem, System, solve
 from ..families import KernelFamily, ProductFamily, WeightedFamily
@@ -259,8 +259,8 @@ class ActiveSet:
                     reduced, solution, norm = smaller, pruned, least
                     sources, sums, certificate = judged
             gap = certificate.relative
-            weights = list(reduced.nodes), reduced.zeta
-            yield Round(k, weights, len(weights[0]), solution, certificate)
+            hull: list[Index] = list(reduced.nodes)
+            yield Round(k, (hull, reduced.zeta), len(hull), solution, certificate)
             allowed = norm + 2 / problem.strength * self.tol / 3 * solution.objective
             alone = family.at(solution.alpha).gradients(sources) / self.grid.prices(sources) ** 2
             scores = alone if np.any(alone > allowed) else sums
