@@ -288,12 +288,12 @@ class GroupQuadratic:
             ahead += share * later
             there += share * further
         # A zero group stays exactly so in all rounds, and here.
-        old, new = (
+        here, beyond = (
             self.form.value(kept, self.begin, point)
             + self.strength / 2 * float(self._norms(point).sum()) ** 2
             for point, kept in ((w, state), (ahead, there))
         )
-        return (ahead, there) if new < old else (w, state)
+        return (ahead, there) if beyond < here else (w, state)
 
     def _settle(self, i: int, w: Array, state: Array, total: float, shifts: list[float]) -> float:
         """Put one group at its optimum, the others as they are; return the sum of all norms."""
