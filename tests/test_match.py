@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -279,3 +280,28 @@ def test_the_closed_form_in_folds_and_in_the_final_fit(solver, rows, tmp_path):
     again = load(model.save(tmp_path / "model.mk"))
     assert again.solver == solver
     np.testing.assert_array_equal(again.predict(rows[0]), model.predict(rows[0]))
+
+
+@pytest.mark.parametrize(
+    ("lacking", "p", "solvers"),
+    [
+        ("listable", 4 / 3, ["full-pass", FullPass()]),
+        ("priceable", 1.0, ["working-set", WorkingSet(), "greedy", Greedy(3)]),
+        ("drawable", 4 / 3, ["mirror-descent", MirrorDescent()]),
+        ("summable", 2.0, ["auto", ClosedForm()]),
+    ],
+)
+def test_families_that_cannot_do_what_a_solver_needs_are_refused(lacking, p, solvers, rng):
+    class Unable(ProductFamily):
+        pass
+
+    setattr(Unable, lacking, False)
+    X = rng.normal(size=(20, 3))
+    family = Unable(FeatureBlocks(X), 2)
+    problem = Problem(rng.normal(size=(20, 1)), np.full(20, 1 / 20), Squared(), 0.1, p)
+    for solver in solvers:
+        with pytest.raises(ValueError, match=r"kernels can be .*; those of Unable cannot"):
+            match(solver, problem, family)
+    if lacking == "listable":  # found by pricing, or drawn, without a list
+        assert isinstance(match("auto", replace(problem, p=1.0), family), WorkingSet)
+        assert isinstance(match("auto", problem, family), MirrorDescent)

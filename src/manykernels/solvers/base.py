@@ -33,10 +33,12 @@ class Needs:
     features : bool
         Whether kernels must have features; kernels given by matrices will not do.
     priced, listed : bool
-        Whether it must be affordable to find the best kernels of the whole family; to go through
-        a list of all kernels again and again.
+        Whether it must be possible, and affordable, to find the best kernels of the whole family
+        (pricing); to list all kernels and compute with each.
+    drawn, summed : bool
+        Whether it must be possible to draw kernels; to add all of them up in closed form.
     title : str
-        What the solver does, as the subject of a refusal.
+        Name of the solver in error messages, such as ``"greedy selection"``.
     """
 
     p: Callable[[float], bool] = lambda p: True
@@ -45,6 +47,8 @@ class Needs:
     features: bool = False
     priced: bool = False
     listed: bool = False
+    drawn: bool = False
+    summed: bool = False
     title: str = "the solver"
 
 

@@ -44,7 +44,7 @@ class ClosedForm:
     more than 10,000 kernels the result lists those that 1,000 draws from q hit.
     """
 
-    needs: ClassVar[Needs] = Needs(lambda p: p == 2, "p = 2")
+    needs: ClassVar[Needs] = Needs(lambda p: p == 2, "p = 2", summed=True)
 
     def iterate(
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator

@@ -65,6 +65,9 @@ class Costs:
 
 def costs(family: KernelFamily, outputs: int) -> Costs:
     """Return the cost of pricing a family and of a full pass over it."""
+    never = float("inf")
+    if not family.listable:
+        return Costs(0.0 if family.priceable else never, never, WORK_LIMIT)
     work, rows = family.enumeration_work, family.rows
     listed = fits = family.distinct <= LISTED_LIMIT
     if not family.explicit:
@@ -75,7 +78,6 @@ def costs(family: KernelFamily, outputs: int) -> Costs:
         if isinstance(family, ProductFamily):
             fits = ProductPricer.side_entries(family) <= SIDE_ENTRIES
     limit = WORK_LIMIT * (1.0 if on_host(family.bases.matrix) else DEVICE_FACTOR)
-    never = float("inf")
     return Costs(work * outputs if fits else never, full_pass if listed else never, limit)
 
 
@@ -88,10 +90,9 @@ def match(asked: str | Solver, problem: Problem, family: KernelFamily) -> Solver
     needs = refuse_needs(asked, problem.p, problem.loss)
     if needs.features and not family.explicit:
         refuse_matrices(needs.title)
-    if isinstance(asked, str):
-        return choose(asked, problem, family)
-    _refuse_costs(asked, needs, problem, family)
-    return asked
+    solver = choose(asked, problem, family) if isinstance(asked, str) else asked
+    _refuse_family(asked, getattr(solver, "needs", needs), problem, family)
+    return solver
 
 
 def refuse_needs(asked: str | Solver, p: float, loss: Loss | None = None) -> Needs:
@@ -118,12 +119,12 @@ def choose(name: str, problem: Problem, family: KernelFamily) -> Solver:
     * 1 < p < 2, and one pass takes seconds at most: full passes;
     * else: mirror descent, whose cost does not depend on the number of kernels.
 
-    Families that the solver of a name cannot afford are refused. Whether it is right for the
-    problem is for :func:`match` to say.
+    Families that the solver of a name cannot take are refused. Whether it is right for the problem
+    is for :func:`match` to say.
     """
     if name != "auto":
         solver = SOLVERS[name]()
-        _refuse_costs(name, getattr(solver, "needs", Needs()), problem, family)
+        _refuse_family(name, getattr(solver, "needs", Needs()), problem, family)
         return solver
     if problem.p == 2:
         return ClosedForm()
@@ -139,10 +140,21 @@ def describe(solver: Solver, problem: Problem, family: KernelFamily) -> str:
     return f"{type(solver).__name__} for p = {problem.p:g}: {cost}"
 
 
-def _refuse_costs(
+def _refuse_family(
     asked: str | Solver, needs: Needs, problem: Problem, family: KernelFamily
 ) -> None:
-    """Raise ValueError if a step of a solver would take far too long on a family."""
+    """Raise ValueError if a family cannot do what a solver needs, or not within an hour."""
+    for needed, able, word in (
+        (needs.priced, family.priceable, "priced"),
+        (needs.listed, family.listable, "listed"),
+        (needs.drawn, family.drawable, "drawn"),
+        (needs.summed, family.summable, "added up in closed form"),
+    ):
+        if needed and not able:
+            raise ValueError(
+                f"solver={_named(asked)} needs a family whose kernels can be {word}; those of "
+                f"{type(family).__name__} cannot. Use another solver or p."
+            )
     if not (needs.priced or needs.listed):
         return
     cost = costs(family, problem.y.shape[1])

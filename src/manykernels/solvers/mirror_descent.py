@@ -168,7 +168,8 @@ class MirrorDescent:
     def needs(self) -> Needs:
         """P < 2; a list of all kernels where the mirror map starts with all weights positive."""
         positive = self.potential is not None and self.potential.start(2, 1.0) > 0
-        return Needs(lambda p: p < 2, "p < 2 (p = 2 has a closed form)", listed=positive)
+        words = "p < 2 (p = 2 has a closed form)"
+        return Needs(lambda p: p < 2, words, listed=positive, drawn=True)
 
     def mirror_map(self, family: KernelFamily, nu: float) -> Potential:
         """Return the potential in use for a family and an exponent."""
