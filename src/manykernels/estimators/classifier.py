@@ -58,7 +58,7 @@ default="auto"
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
-    terms_, theta_, objective_, gap_, gap_kind_, n_kernels_, n_iter_, history_ :
+    terms_, theta_, objective_, gap_, gap_kind_, n_kernels_, n_iter_, history_, function_ :
         As for :class:`MKLRegressor`.
     coef_ : ndarray of shape (n_outputs, n_features_of_terms)
         Coefficients, where kernels have explicit features; one output for two classes.
@@ -103,10 +103,10 @@ verbose :
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
-    alpha_, n_terms_, p_, degree_, alphas_, score_path_, best_score_ :
+    alpha_, n_terms_, p_, degree_, alphas_, choice_, score_path_, best_score_ :
         As for :class:`MKLRegressorCV`.
     terms_, theta_, coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
-n_iter_, history_ :
+n_iter_, history_, function_ :
         Of the fit to all rows, as for :class:`MKLClassifier`.
 
     See Also

@@ -106,6 +106,8 @@ default="auto"
         Iterations.
     history_ : dict of ndarray
         iteration, seconds, objective, gap and active kernels of each iteration.
+    function_ : Function
+        The learnt function: predictions, the kernel, terms and their contributions.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
@@ -138,7 +140,8 @@ class MKLRegressorCV(Regression, BaseCV):
 
     In every fold, columns are standardised, kernels weighed and terms selected anew. Models of a
     fold are fitted along a path from strong to weak penalties, each from the one before; a path
-    ends when three models in a row (six for greedy selection) brought nothing.
+    ends when three quarters of a decade of strength (six terms of greedy selection) brought
+    nothing, however finely it is sampled.
 
     Parameters
     ----------
@@ -200,13 +203,16 @@ class MKLRegressorCV(Regression, BaseCV):
         Exponent and degree in use.
     alphas_ : ndarray of shape (n_candidates, n_alphas)
         The strengths tried for each pair of degree and exponent, in that order.
+    choice_ : Choice
+        All that cross-validation found: candidates, scores, and in ``folds`` for each fold the rows
+        left out, the predictions on them and the model of the chosen setting.
     score_path_ : ndarray of shape (n_candidates, n_alphas, n_folds)
         Mean losses on the rows left out, negative; NaN behind the end of a path.
     best_score_ : float
         Mean over folds at the chosen setting; folds whose path has ended count with their last
         score.
     terms_, theta_, coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
-n_iter_, history_ :
+n_iter_, history_, function_ :
         Of the fit to all rows, as for :class:`MKLRegressor`.
 
     See Also

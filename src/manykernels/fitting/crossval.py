@@ -275,7 +275,7 @@ def score_fold(
                     if ended(own.scores, result, spec.greedy is not None, candidate.sizes):
                         break
             except KeyboardInterrupt:  # between two models: those before it are kept
-                if not paths[0].scores:
+                if spec.greedy is not None or not paths[0].scores:
                     raise
                 return paths, True
     return paths, False

@@ -52,7 +52,7 @@ NEARLY_EXACT_GAP = 1e-7
 """Relative gap to which Newton's method always goes, as do interior points where kernels have
 several features: for a few steps more the answer does not depend on the method. Interior points of
 kernels of one feature do not go so far: that took 40 to 270 rounds near interpolation where 12 are
-enough (commit c196e85)."""
+enough (benchmarks/convergence.py)."""
 
 ZERO_WEIGHT = 1e-7
 """Share of the largest weight below which a weight is zero, where a method only comes near zero.
