@@ -13,7 +13,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_
 
 from ..arrays import Array
 from ..backend import generator
-from ..function import Function, without_shares
+from ..function import Function, Predictor, without_shares
 from ..limits import SPLIT_ROWS
 from ..notices import InterruptedWarning, notify
 from ..rows import Fits, Prepared, Rows
@@ -312,7 +312,7 @@ def _choose(
         place = int(np.argmax(mean[number] >= mean[number, place] - error))
     # A fold whose path ended sooner counts, and stands, with its last model.
     folds = tuple(
-        found[number].models[min(place, len(found[number].models) - 1)]
+        _light(found[number].models[min(place, len(found[number].models) - 1)])
         for found in paths
         if len(found) > number and found[number].models
     )
@@ -320,3 +320,11 @@ def _choose(
     size = chosen.sizes[place].item()
     setting = chosen.degree, chosen.p, size
     return Choice(candidates, known, (number, place), score, counts_terms, *setting, folds)
+
+
+def _light(model: FoldModel) -> FoldModel:
+    """Return a model that holds no training rows, if it can do without."""
+    learnt = model.function.predictor
+    assert isinstance(learnt, Predictor)
+    function = replace(model.function, predictor=learnt.without_rows())
+    return replace(model, function=function)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -136,6 +136,17 @@ class Predictor:
             for k, group in enumerate(groups[own].tolist()):
                 out[:, group] += sums[:, k]
         return out
+
+    def without_rows(self) -> Predictor:
+        """Return the same function by coefficients of features, if there are any; O(n m)."""
+        if self.expansion is None or self.closed or not self.family.explicit:
+            return self
+        parts = [np.empty((0, self.expansion.shape[1]))]
+        for part in self.family.batches(self.indices):
+            columns, owners = self.family.features(self.indices[part])
+            parts.append(self.theta[part][owners, None] * times(columns.T, self.expansion))
+        family = self.family.on(self.family.bases.without_rows())
+        return replace(self, family=family, expansion=None, coefficients=np.vstack(parts))
 
     def kernel(self, left: FeatureBlocks | GramStack, right: FeatureBlocks | GramStack) -> Array:
         """Return the learnt kernel between two sets of rows.
