@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from ..arrays import Array
-from ..estimators.validation import new_rows
+from ..estimators.validation import column_names, new_rows
 from ..function.terms import OTHERS
 from .evaluation import dense
-from .shares import check_family, check_top, column_names
+from .shares import check_family, check_top
 from .style import (
     BLUE,
     GREY,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..arrays import Array
-from ..estimators.validation import new_rows
+from ..estimators.validation import column_names, new_rows
 from .evaluation import dense, drawable_columns, evaluate
 from .panels import draw_cells, draw_curves, draw_one
-from .shares import check_family, column_names
+from .shares import check_family
 from .style import new_axes, quantity, shorten_term
 from .variables import Levels, Variable, check_levels, make_slices, make_variable
 

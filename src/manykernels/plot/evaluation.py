@@ -9,8 +9,8 @@ from scipy import sparse
 
 from ..arrays import Array
 from ..estimators.base import FamilyMachine
+from ..estimators.validation import column_names
 from ..limits import EFFECT_POINTS, EFFECT_VALUES
-from .shares import column_names
 
 
 def drawable_columns(estimator: FamilyMachine, term: str) -> list[int]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.base import FamilyMachine
+from ..estimators.validation import column_names
 from ..registry import ESTIMATORS
 from .style import FigureDisplay
 
@@ -43,14 +44,6 @@ def check_family(estimator: Any) -> FamilyMachine:
         )
     check_is_fitted(estimator)
     return estimator
-
-
-def column_names(estimator: FamilyMachine) -> list[str]:
-    """Return the names of the columns of X; x0, x1, .. where it had none."""
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
-        return [f"x{j}" for j in range(estimator.n_features_in_)]
-    return [str(name) for name in names]
 
 
 def term_shares(estimator: FamilyMachine) -> list[TermShare]:

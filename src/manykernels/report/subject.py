@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..arrays import Array
 from ..baselines.simple import SimpleModels
+from ..estimators.validation import column_names
 from ..function import Terms
 from ..limits import SHOWN_ROWS
-from ..plot.shares import column_names
 from ..registry import ESTIMATORS
 from ..words import count, number, plural
 
