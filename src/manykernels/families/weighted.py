@@ -88,7 +88,7 @@ class WeightedField(GradientField):
         super().__init__(family, alpha)
         self.inner = family.family.at(alpha)
 
-    enumerated = property(attrgetter("inner.enumerated"), doc="Whether all are computed anyway.")
+    enumerated = property(attrgetter("inner.enumerated"), doc="Whether draws compute all first.")
     mass = property(attrgetter("inner.mass"), doc="Mass of the proposal.")
 
     def draw(self, count: int, rng: np.random.Generator) -> Draw:

@@ -143,7 +143,7 @@ def describe(solver: Solver, problem: Problem, family: KernelFamily) -> str:
 def _refuse_family(
     asked: str | Solver, needs: Needs, problem: Problem, family: KernelFamily
 ) -> None:
-    """Raise ValueError if a family cannot do what a solver needs, or not within an hour."""
+    """Raise ValueError if a family cannot do what a solver needs, or a step would take too long."""
     for needed, able, word in (
         (needs.priced, family.priceable, "priced"),
         (needs.listed, family.listable, "listed"),
