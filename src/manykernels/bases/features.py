@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from ..arrays import Array
+from ..arrays import Array, Product
 from ..backend import (
     beside,
     columnwise,
@@ -143,6 +143,31 @@ class FeatureBlocks:
         """Return the number of features of each product."""
         sizes = self.sizes.tolist()
         return [prod(sizes[j] for j in product) for product in products]
+
+    def inner(self, product: Product, values: Array) -> Array:
+        """Return the inner products of a product's features with columns of values, (m, q).
+
+        The features are not made but for those of all factors less the last; O(n m q).
+        """
+        first, last = self._halves(product)
+        xp, width = namespace(values), first.shape[1] * last.shape[1]
+        parts = [first.T @ (last * values[:, [c]]) for c in range(values.shape[1])]
+        return xp.stack([xp.reshape(part, (width,)) for part in parts], axis=1)
+
+    def combine(self, product: Product, coefficients: Array) -> Array:
+        """Return a product's features times coefficients of shape (m, q), as :meth:`inner`."""
+        first, last = self._halves(product)
+        xp, shape = namespace(coefficients), (first.shape[1], last.shape[1])
+        tables = [xp.reshape(coefficients[:, c], shape) for c in range(coefficients.shape[1])]
+        if shape[0] < shape[1]:
+            first, last, tables = last, first, [table.T for table in tables]
+        return xp.stack([xp.sum((first @ table) * last, axis=1) for table in tables], axis=1)
+
+    def _halves(self, product: Product) -> tuple[Array, Array]:
+        """Return the features of all factors of a product but the last, and those of the last."""
+        ones = filled(1.0, (self.rows, 1), self.features)
+        blocks = [self.block(j) for j in product]
+        return reduce(khatri_rao, blocks[:-1] or [ones]), (blocks or [ones])[-1]
 
     def batches(self, products: Products) -> list[slice]:
         """Cut a list of products so that the features of a part stay of bounded size."""

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from ..arrays import Array, Index, Product
-from ..backend import approximately
+from ..backend import approximately, beside, to_host
 from ..bases import BaseKernels
 from .pricing import ListPricer, Pricer
 
@@ -181,6 +181,16 @@ class KernelFamily(ABC):
     def features(self, indices: Sequence[Index]) -> tuple[Array, Array]:
         r"""Return columns :math:`\phi_i/\rho_i`, and the position of the index each belongs to."""
         return self.blocks.products(self.products(indices), self.weights(indices))
+
+    def inner(self, index: Index, values: Array) -> Array:
+        """Return the inner products of a kernel's features with values of shape (n, q): (m, q)."""
+        inner = self.blocks.inner(self.factors(index), beside(values, self.bases.matrix))
+        return to_host(inner) * np.sqrt(self.weights([index]))
+
+    def combine(self, index: Index, coefficients: Array) -> Array:
+        """Return a kernel's features times coefficients of shape (m, q), of shape (n, q)."""
+        scaled = coefficients * np.sqrt(self.weights([index]))
+        return to_host(self.blocks.combine(self.factors(index), beside(scaled, self.bases.matrix)))
 
     def all_features(self) -> tuple[Array, Array]:
         """Return the features of all kernels, in the order of ``indices()``."""

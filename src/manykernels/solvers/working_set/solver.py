@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import compress, count
 from typing import ClassVar, NamedTuple
 
@@ -12,23 +12,15 @@ import numpy as np
 from ...arrays import Array, Index
 from ...backend import on_host
 from ...certificate import Certificate
-from ...dual import DualSolution, solve, system_of, tall_columns
+from ...dual import solve, system_of
 from ...families import KernelFamily
 from ...families.pricing import Shortlist, pricer
-from ...limits import ENTERING_FEATURES, INTERIOR_ROWS, RESCUED_ROWS
 from ...losses import SmoothLoss
 from ...objective import Problem, best_weights
 from ..base import FinalState, Needs, Result
-from .blocks import descend
 from .interior import KernelList, solve_interior
-from .restricted import (
-    FeatureGroups,
-    as_solution,
-    newton,
-    no_groups,
-    restricted_gap,
-    solve_restricted,
-)
+from .kernels import SubspaceKernels, WorkingKernels
+from .restricted import newton, restricted_gap, solve_restricted
 
 IDLE_ROUNDS = 2
 """Number of rounds without a new kernel and without progress after which a run ends: what is left
@@ -93,12 +85,14 @@ class WorkingSet:
         """
         rough = family.explicit and not on_host(family.bases.matrix)
         price = pricer(family, bits=32 if rough else 64)
-        inside = WorkingKernels(problem, family, start)
+        several = family.explicit and not family.blocks.single
+        subspaced = several and isinstance(problem.loss, SmoothLoss)
+        inside = (SubspaceKernels if subspaced else WorkingKernels)(problem, family, start)
         steps: list[tuple[list[Index], float]] = [([], FINEST_GAP)]
         if start is not None and start.indices:
             steps = [*steps, (list(start.indices), GAP_SHARE)]
             if inside.indices:  # taken over with their coefficients
-                steps = [([], GAP_SHARE)]
+                steps = [(inside.next, GAP_SHARE)]
         idle, smallest, before, better = 0, np.inf, np.inf, True
         for k in count(1):
             for fresh, goal in steps:
@@ -123,7 +117,7 @@ class WorkingSet:
             certificate = Certificate(*gap, "exact")
             if (inside.theta > 0).all():
                 weights = inside.indices, inside.theta
-                yield FinalState(k, weights, size, solution, certificate, inside.groups)
+                yield FinalState(k, weights, size, solution, certificate, inside.memory)
             else:
                 yield inside.without_zeros(k, certificate)
             before, better = solution.objective, gap[1] < 0.5 * smallest
@@ -148,106 +142,13 @@ def priced_again(
     return ranked, max(float(ranked.scores[0]), others)
 
 
-class WorkingKernels:
-    """The kernels of a working set, and the optimum over them.
-
-    While there are few features the optimum is sought in their coefficients, which ``groups``
-    holds; with many, and for kernels without features, in the weights of the kernels. A start in
-    coefficients is taken over with what is known of its columns.
-    """
-
-    def __init__(self, problem: Problem, family: KernelFamily, start: Result | None) -> None:
-        self.problem, self.family = problem, family
-        self.indices: list[Index] = []
-        self.theta = np.empty(0)
-        self.smooth = isinstance(problem.loss, SmoothLoss)
-        self.several = family.explicit and not family.blocks.single
-        # Number of features in the set beyond which interior points are faster.
-        self.most_features = family.rows / 2
-        if self.several:
-            self.most_features = 2 * family.rows if family.rows <= INTERIOR_ROWS else np.inf
-        self.solution: DualSolution
-        self.groups: FeatureGroups | None = None
-        if not family.explicit:
-            self.solution = solve(problem, system_of(family, [], self.theta))
-        elif start is None or not start.indices or not start.solution.in_features:
-            self.groups = no_groups(problem)
-        else:
-            self.indices = list(start.indices)
-            owners, known = family.owners(self.indices), start.memory
-            if isinstance(known, FeatureGroups) and known.columns.width == len(owners):
-                columns = known.columns
-            else:
-                columns, _ = tall_columns(family, self.indices)
-            coefficients = np.sqrt(start.theta)[owners, None] * start.solution.coefficients
-            self.groups = FeatureGroups(columns, owners, coefficients, start.solution.intercept)
-
-    def entering(self, listed: Shortlist, room: int) -> list[Index]:
-        r"""Return the best kernels outside the set that should enter, ``room`` at most.
-
-        Those with a gradient above the mean :math:`\langle\theta, g\rangle`, which at the optimum
-        all kernels in use have; of kernels of several features as many as may enter together.
-        """
-        mean, family = 0.0, self.family
-        if self.indices:
-            mean = float(self.theta @ family.at(self.solution.alpha).gradients(self.indices))
-        known = set(self.indices)
-        scored = zip(listed.indices, listed.scores.tolist(), strict=True)
-        fresh = [index for index, score in scored if score > mean and index not in known][:room]
-        if self.several:
-            most = max(ENTERING_FEATURES, sum(family.widths(self.indices)))
-            fits = np.cumsum(family.widths(fresh)) <= most
-            fresh = fresh[: max(1, int(np.count_nonzero(fits)))]
-        return fresh
-
-    def enter(self, fresh: list[Index]) -> None:
-        """Add kernels; leave coefficients behind where there are too many."""
-        self.indices = self.indices + fresh
-        if self.groups is not None:
-            if fresh:
-                self.groups = self.groups.add(*tall_columns(self.family, fresh))
-            if self.smooth and self.groups.columns.width > self.most_features:
-                self.groups = None
-
-    def adopt(self, groups: FeatureGroups, slopes: Array, live: Array) -> None:
-        """Take over the coefficients of some groups, given by a mask, as the optimum."""
-        groups = groups.keep(live)
-        self.indices = list(compress(self.indices, live.tolist()))
-        if not groups.columns.small:
-            # Columns that came and went must not be made again and again.
-            make = tall_columns(self.family, self.indices)[0].make
-            groups = replace(groups, columns=groups.columns.remade(make))
-        self.groups = groups
-        self.theta, self.solution = as_solution(self.problem, groups, slopes)
-
-    def without_zeros(self, k: int, certificate: Certificate) -> FinalState:
-        """Return the kernels of positive weight and their predictor before round k."""
-        live, solution = self.theta > 0, self.solution
-        if solution.in_features:
-            kept = live[self.family.owners(self.indices)]
-            solution = replace(solution, coefficients=solution.coefficients[kept])
-        weights = list(compress(self.indices, live.tolist())), self.theta[live]
-        return FinalState(k, weights, len(weights[0]), solution, certificate)
-
-
-def descent(kernels: WorkingKernels, tol: float) -> float:
-    """Descend over one kernel after another; give up near interpolation, where that is slow."""
-    assert kernels.groups is not None
-    groups, slopes = descend(kernels.problem, kernels.groups, tol)
-    few = kernels.family.rows <= RESCUED_ROWS
-    if few and restricted_gap(kernels.problem, groups, slopes) > tol:
-        kernels.groups = None
-        return tol
-    kernels.adopt(groups, slopes, groups.norms(groups.coefficients) > 0)
-    return 0.0
-
-
 def newton_with_zeros(kernels: WorkingKernels, tol: float) -> float:
     """Take Newton steps on the coefficients that are not zero."""
     problem, loss = kernels.problem, kernels.problem.loss
     assert kernels.groups is not None
     assert isinstance(loss, SmoothLoss)
-    groups = newton(problem, loss, kernels.groups, min(tol, NEARLY_EXACT_GAP))
+    goal = tol if isinstance(kernels, SubspaceKernels) else min(tol, NEARLY_EXACT_GAP)
+    groups = newton(problem, loss, kernels.groups, goal)
     slopes = loss.gradient(problem.y, groups.fitted)
     kernels.adopt(groups, slopes, groups.norms(groups.coefficients) > 0)
     return 0.0
@@ -282,9 +183,8 @@ def interior_points(kernels: WorkingKernels, tol: float) -> float:
     """
     # Near interpolation the gradients of points well inside lead to the right kernels, those of
     # exact optima of small sets astray.
-    goal = min(tol, NEARLY_EXACT_GAP) if kernels.several else tol
     listed = KernelList(kernels.family, kernels.indices)
-    theta, kernels.solution = solve_interior(kernels.problem, listed, goal)
+    theta, kernels.solution = solve_interior(kernels.problem, listed, tol)
     live = theta > ZERO_WEIGHT * theta.max()
     kernels.indices = list(compress(kernels.indices, live.tolist()))
     kernels.theta = theta[live] / theta[live].sum()
@@ -324,10 +224,6 @@ class InnerMethod(NamedTuple):
 
 
 INNER_METHODS = (
-    # Kernels of several features: one after another, on quadratics (blocks.py).
-    InnerMethod(
-        lambda k: k.groups is not None and k.smooth and k.several and bool(k.indices), descent
-    ),
     # Few features: Newton's method with exact zeros (restricted.py).
     InnerMethod(lambda k: k.groups is not None and k.smooth, newton_with_zeros),
     # The same for a loss with kinks.
