@@ -144,24 +144,51 @@ class FeatureBlocks:
         sizes = self.sizes.tolist()
         return [prod(sizes[j] for j in product) for product in products]
 
-    def inner(self, product: Product, values: Array) -> Array:
-        """Return the inner products of a product's features with columns of values, (m, q).
+    def inner(self, products: Products, values: Array, scales: Scales = 1.0) -> Array:
+        """Return the inner products of products' features with columns of values, (m, q).
 
-        The features are not made but for those of all factors less the last; O(n m q).
+        Features of several factors are not made but for those of all factors less the last;
+        O(n m q).
         """
-        first, last = self._halves(product)
-        xp, width = namespace(values), first.shape[1] * last.shape[1]
-        parts = [first.T @ (last * values[:, [c]]) for c in range(values.shape[1])]
-        return xp.stack([xp.reshape(part, (width,)) for part in parts], axis=1)
+        xp, parts = namespace(values), [values[:0, :]]
+        if self.single:
+            for part in self.batches(products):
+                parts.append(self.products(products[part])[0].T @ values)
+        else:
+            for product in products:
+                first, last = self._halves(product)
+                tables = [first.T @ (last * values[:, [c]]) for c in range(values.shape[1])]
+                width = first.shape[1] * last.shape[1]
+                parts.append(xp.stack([xp.reshape(one, (width,)) for one in tables], axis=1))
+        return xp.concat(parts) * self._roots(products, scales, values)
 
-    def combine(self, product: Product, coefficients: Array) -> Array:
-        """Return a product's features times coefficients of shape (m, q), as :meth:`inner`."""
-        first, last = self._halves(product)
-        xp, shape = namespace(coefficients), (first.shape[1], last.shape[1])
-        tables = [xp.reshape(coefficients[:, c], shape) for c in range(coefficients.shape[1])]
-        if shape[0] < shape[1]:
-            first, last, tables = last, first, [table.T for table in tables]
-        return xp.stack([xp.sum((first @ table) * last, axis=1) for table in tables], axis=1)
+    def combine(self, products: Products, coefficients: Array, scales: Scales = 1.0) -> Array:
+        """Return products' features times coefficients of shape (m, q), as :meth:`inner`."""
+        scaled = coefficients * self._roots(products, scales, coefficients)
+        xp, start = namespace(scaled), 0
+        total = filled(0.0, (self.rows, scaled.shape[1]), self.features)
+        if self.single:
+            for part in self.batches(products):
+                total += self.products(products[part])[0] @ scaled[part, :]
+            return total
+        for product in products:
+            first, last = self._halves(product)
+            shape = first.shape[1], last.shape[1]
+            if shape[0] < shape[1]:
+                first, last = last, first
+            for c in range(scaled.shape[1]):
+                table = xp.reshape(scaled[start : start + shape[0] * shape[1], c], shape)
+                table = table.T if shape[0] < shape[1] else table
+                total[:, c] += xp.sum((first @ table) * last, axis=1)
+            start += shape[0] * shape[1]
+        return total
+
+    def _roots(self, products: Products, scales: Scales, place: Array) -> Any:
+        """Return the roots of products' scales, one for each of their features."""
+        if np.all(scales == 1):
+            return 1.0
+        roots = np.sqrt(np.broadcast_to(scales, len(products)))
+        return beside(np.repeat(roots, self.widths(products))[:, None], place)
 
     def _halves(self, product: Product) -> tuple[Array, Array]:
         """Return the features of all factors of a product but the last, and those of the last."""
@@ -187,12 +214,9 @@ class FeatureBlocks:
 
         They are the energies of the features' inner products with the state; O(n D) each.
         """
-        out, scales = np.zeros(len(products)), np.broadcast_to(scales, len(products))
-        for part in self.batches(products):
-            columns, owners = self.products(products[part], scales[part])
-            energy = np.sum(to_host(columns.T @ state) ** 2, axis=1)
-            out[part] = np.bincount(owners, weights=energy, minlength=len(out[part]))
-        return out
+        energy = np.sum(to_host(self.inner(products, state, scales)) ** 2, axis=1)
+        owners = np.repeat(np.arange(len(products)), self.widths(products))
+        return np.bincount(owners, weights=energy, minlength=len(products))
 
     def weighted_sum(
         self, products: Products, weights: Array, scales: Scales = 1.0, other: Any = None

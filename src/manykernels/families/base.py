@@ -182,15 +182,16 @@ class KernelFamily(ABC):
         r"""Return columns :math:`\phi_i/\rho_i`, and the position of the index each belongs to."""
         return self.blocks.products(self.products(indices), self.weights(indices))
 
-    def inner(self, index: Index, values: Array) -> Array:
-        """Return the inner products of a kernel's features with values of shape (n, q): (m, q)."""
-        inner = self.blocks.inner(self.factors(index), beside(values, self.bases.matrix))
-        return to_host(inner) * np.sqrt(self.weights([index]))
+    def inner(self, indices: Sequence[Index], values: Array) -> Array:
+        """Return the inner products of features with values of shape (n, q), of shape (m, q)."""
+        there = beside(values, self.bases.matrix)
+        return to_host(self.blocks.inner(self.products(indices), there, self.weights(indices)))
 
-    def combine(self, index: Index, coefficients: Array) -> Array:
-        """Return a kernel's features times coefficients of shape (m, q), of shape (n, q)."""
-        scaled = coefficients * np.sqrt(self.weights([index]))
-        return to_host(self.blocks.combine(self.factors(index), beside(scaled, self.bases.matrix)))
+    def combine(self, indices: Sequence[Index], coefficients: Array) -> Array:
+        """Return features times coefficients of shape (m, q), of shape (n, q); O(n m q)."""
+        products, scales = self.products(indices), self.weights(indices)
+        there = beside(coefficients, self.bases.matrix)
+        return to_host(self.blocks.combine(products, there, scales))
 
     def all_features(self) -> tuple[Array, Array]:
         """Return the features of all kernels, in the order of ``indices()``."""

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from ..arrays import Array, Index
-from ..backend import beside, segment_sums, times, to_host
+from ..backend import beside, times
 from ..bases import FeatureBlocks, GramStack
 from ..families import KernelFamily
 from ..solvers import Result
@@ -84,13 +84,7 @@ class Predictor:
         if self.coefficients is None:
             assert self.expansion is not None
             return times(self._gram(here, self.family), self.expansion) + self.intercept
-        out = np.zeros((bases.rows, 1)) + self.intercept
-        start = 0
-        for part in here.batches(self.indices):
-            columns, _ = here.features(self.indices[part])
-            out += times(columns, self.coefficients[start : start + columns.shape[1]])
-            start += columns.shape[1]
-        return out
+        return here.combine(self.indices, self.coefficients) + self.intercept
 
     def parts(
         self, bases: FeatureBlocks | GramStack, groups: Array, count: int, output: int
@@ -125,28 +119,19 @@ class Predictor:
                 out[:, groups[i]] += times(gram, self.expansion[:, output])
             return out
         offsets = np.concatenate([[0], np.cumsum(self.family.widths(self.indices))])
-        chosen = [self.indices[i] for i in wanted.tolist()]
-        for part in here.batches(chosen):
-            columns, owners = here.features(chosen[part])
-            own = wanted[part]
-            places = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in own])
-            starts = np.searchsorted(owners, np.arange(len(own)))
-            parts = columns * beside(self.coefficients[places, output], columns)
-            sums = to_host(segment_sums(parts, starts, axis=1))
-            for k, group in enumerate(groups[own].tolist()):
-                out[:, group] += sums[:, k]
+        for i in wanted.tolist():
+            own = self.coefficients[offsets[i] : offsets[i + 1], [output]]
+            out[:, groups[i]] += here.combine([self.indices[i]], own)[:, 0]
         return out
 
     def without_rows(self) -> Predictor:
         """Return the same function by coefficients of features, if there are any; O(n m)."""
         if self.expansion is None or self.closed or not self.family.explicit:
             return self
-        parts = [np.empty((0, self.expansion.shape[1]))]
-        for part in self.family.batches(self.indices):
-            columns, owners = self.family.features(self.indices[part])
-            parts.append(self.theta[part][owners, None] * times(columns.T, self.expansion))
+        owners = self.family.owners(self.indices)
+        coefficients = self.theta[owners, None] * self.family.inner(self.indices, self.expansion)
         family = self.family.on(self.family.bases.without_rows())
-        return replace(self, family=family, expansion=None, coefficients=np.vstack(parts))
+        return replace(self, family=family, expansion=None, coefficients=coefficients)
 
     def kernel(self, left: FeatureBlocks | GramStack, right: FeatureBlocks | GramStack) -> Array:
         """Return the learnt kernel between two sets of rows.
@@ -234,20 +219,11 @@ def _features(family: KernelFamily, result: Result, weighted: Array) -> tuple[Ar
     variables they would lose digits by the factor kernel / strength.
     """
     indices, theta, solution = result.indices, result.theta, result.solution
-    outputs = weighted.shape[1]
-    coefficients, owners = [np.empty((0, outputs))], [np.empty(0, dtype=int)]
-    covariances = np.zeros(len(indices))
-    done = 0
-    for part in family.batches(indices):
-        columns, local = family.features(indices[part])
-        weights = theta[part][local, None]
-        if solution.in_features:
-            block = np.sqrt(weights) * solution.coefficients[done : done + len(local)]
-        else:
-            block = weights * times(columns.T, solution.coefficients)
-        done += len(local)
-        products = np.sum(block * times(columns.T, weighted), axis=1)
-        covariances[part] = np.bincount(local, products, minlength=len(theta[part]))
-        coefficients.append(block)
-        owners.append(local + part.start)
-    return np.vstack(coefficients), np.concatenate(owners), covariances
+    owners = family.owners(indices)
+    weights = theta[owners, None]
+    if solution.in_features:
+        coefficients = np.sqrt(weights) * solution.coefficients
+    else:
+        coefficients = weights * family.inner(indices, solution.coefficients)
+    products = np.sum(coefficients * family.inner(indices, weighted), axis=1)
+    return coefficients, owners, np.bincount(owners, products, minlength=len(indices))

@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from ..arrays import Array, Index
-from ..backend import largest_size, to_host
+from ..arrays import Array
+from ..backend import largest_size
 from ..bases import FeatureBlocks, GramStack
 from ..families import KernelFamily
-from ..function import Predictor, make_predictor, scaled
+from ..function import Predictor, make_predictor, scaled, without_shares
 from ..kernels import KernelSet, resolve
 from ..limits import ONE_THREAD_ROWS
 from ..objective import Problem
@@ -222,17 +222,12 @@ class MemoryFits:
 
 
 class HeldOut:
-    """The mean loss of the models of one path on other rows, and predictions there.
-
-    Features of a kernel on these rows are made once for the whole path.
-    """
+    """The mean loss of the models of one path on other rows, and predictions there."""
 
     def __init__(self, fits: MemoryFits, rows: MemoryRows) -> None:
         prepared = fits.prepared
         self.fits, self.rows = fits, rows
         self.bases = prepared.kernels.on(scaled(prepared.scaler, rows.X), rows.X, rows.place)
-        self.here = fits.family.on(self.bases)
-        self.columns: dict[Index, Array] = {}
 
     def __call__(self, result: Result) -> tuple[float, Array]:
         """Return the mean loss, and decision values of shape (n_new, c)."""
@@ -241,17 +236,7 @@ class HeldOut:
             learnt = make_predictor(self.fits.family, result, problem.weights)
             values = learnt.decision(self.bases)
         else:
-            fresh = [index for index in result.indices if index not in self.columns]
-            if fresh:
-                columns, owners = self.here.features(fresh)
-                columns = to_host(columns)
-                for i, index in enumerate(fresh):
-                    self.columns[index] = columns[:, owners == i]
-            values = np.zeros((len(self.rows.y), len(solution.intercept))) + solution.intercept
-            parts = [self.columns[index] for index in result.indices]
-            if parts:
-                roots = np.repeat(np.sqrt(result.theta), [part.shape[1] for part in parts])
-                values = values + np.hstack(parts) @ (roots[:, None] * solution.coefficients)
+            values = without_shares(self.fits.family, result, 0.0).decision(self.bases)
         held = self.rows.weights / (self.rows.weights.sum() or 1.0)
         losses = problem.loss.value(self.rows.y, values)
         return float(np.sum(held[:, None] * losses)), values + self.fits.centre

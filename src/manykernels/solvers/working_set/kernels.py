@@ -16,6 +16,7 @@ from ...limits import ENTERING_FEATURES
 from ...losses import SmoothLoss
 from ...objective import Problem, in_weights
 from ..base import FinalState, Result
+from .prices import Prices
 from .restricted import FeatureGroups, as_solution, no_groups
 
 
@@ -38,6 +39,7 @@ class WorkingKernels:
         self.solution: DualSolution
         self.groups: FeatureGroups | None = None
         self.next: list[Index] = []
+        self.prices = Prices(family)
         if not family.explicit:
             self.solution = solve(problem, system_of(family, [], self.theta))
         elif start is None or not start.indices or not start.solution.in_features:
@@ -127,11 +129,14 @@ class Subspaces:
         The direction of each column, orthogonal to the others of its kernel.
     next : list of Index
         The kernels that are likely to enter next, best first.
+    prices : Prices
+        What finds the kernels of largest gradient.
     """
 
     groups: FeatureGroups
     directions: list[Array]
     next: list[Index]
+    prices: Prices
 
 
 class SubspaceKernels(WorkingKernels):
@@ -150,16 +155,16 @@ class SubspaceKernels(WorkingKernels):
         self.directions: list[Array] = []
         self.least = 0.0
         known = None if start is None else start.memory
-        if start is not None and start.indices and isinstance(known, Subspaces):
+        if start is not None and isinstance(known, Subspaces):
             self.groups, self.directions, self.next = known.groups, known.directions, known.next
-            self.indices = list(start.indices)
+            self.prices, self.indices = known.prices, list(start.indices)
         self._settle()
         self.least = FIRST_EXTENSION * self._length() ** 2
 
     @property
     def memory(self) -> object:
         """What the next run may start from."""
-        return Subspaces(self.groups, self.directions, self.next)
+        return Subspaces(self.groups, self.directions, self.next, self.prices)
 
     def _length(self) -> float:
         return float(self.groups.norms(self.groups.coefficients).sum())
@@ -184,11 +189,11 @@ class SubspaceKernels(WorkingKernels):
             own[owner].append(direction)
         columns, owners, directions = [], [], []
         for number, index in enumerate([*self.indices, *fresh]):
-            gradient = family.inner(index, alpha)
+            gradient = family.inner([index], alpha)
             basis = np.stack(own[number], axis=1) if number < size else gradient[:, :0]
             found = outside(gradient, basis, self.least if number < size else 0.0)
             if found.shape[1]:
-                columns.append(family.combine(index, found))
+                columns.append(family.combine([index], found))
                 directions += list(found.T)
                 owners += [number] * found.shape[1]
         self.indices = self.indices + fresh

@@ -9,25 +9,21 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ...arrays import Array, Index
-from ...backend import on_host
+from ...arrays import Index
 from ...certificate import Certificate
 from ...dual import solve, system_of
 from ...families import KernelFamily
-from ...families.pricing import Shortlist, pricer
 from ...losses import SmoothLoss
 from ...objective import Problem, best_weights
 from ..base import FinalState, Needs, Result
 from .interior import KernelList, solve_interior
 from .kernels import SubspaceKernels, WorkingKernels
+from .prices import ROUGH_GAP
 from .restricted import newton, restricted_gap, solve_restricted
 
 IDLE_ROUNDS = 2
 """Number of rounds without a new kernel and without progress after which a run ends: what is left
 is rounding. Set by judgement, not measured."""
-
-SINGLE_ERROR = 1e-4
-"""Relative error of gradients in single precision, with room to spare."""
 
 GAP_SHARE = 0.1
 """Share of the gap over the whole family to which the problem on the set is solved. Set by
@@ -80,14 +76,12 @@ class WorkingSet:
 
         Cost of a round: one pricing of the family and a few Newton steps, O(n m^2 + m^3) each for
         m features in the set (kernels without features: O(n^3 + m n^2) for each update of the
-        weights). On a device the family is priced in single precision, and the best kernels once
-        more in double.
+        weights).
         """
-        rough = family.explicit and not on_host(family.bases.matrix)
-        price = pricer(family, bits=32 if rough else 64)
         several = family.explicit and not family.blocks.single
         subspaced = several and isinstance(problem.loss, SmoothLoss)
         inside = (SubspaceKernels if subspaced else WorkingKernels)(problem, family, start)
+        prices = inside.prices
         steps: list[tuple[list[Index], float]] = [([], FINEST_GAP)]
         if start is not None and start.indices:
             steps = [*steps, (list(start.indices), GAP_SHARE)]
@@ -108,12 +102,11 @@ class WorkingSet:
             solution, size = inside.solution, len(inside.indices)
             room = max(self.batch, size) if inside.groups else family.rows
             # Kernels of the set may be listed too, so room is left for all of them.
-            listed = price.top(solution.alpha, room + size)
-            norm = float(listed.scores[0]) if listed.indices else 0.0
-            if rough and listed.indices:
-                full = len(listed.indices) == room + size
-                listed, norm = priced_again(family, solution.alpha, listed, full)
-            gap = problem.gap(solution.objective, solution.alpha, norm, solution.intercept)
+            for fine in (False, True):
+                listed, norm = prices.top(solution.alpha, room + size, fine)
+                gap = problem.gap(solution.objective, solution.alpha, norm, solution.intercept)
+                if gap[1] > ROUGH_GAP or not prices.rough:
+                    break
             certificate = Certificate(*gap, "exact")
             if (inside.theta > 0).all():
                 weights = inside.indices, inside.theta
@@ -125,21 +118,6 @@ class WorkingSet:
             steps = [(inside.entering(listed, room), max(FINEST_GAP, GAP_SHARE * min(1.0, gap[1])))]
 
     resume = iterate
-
-
-def priced_again(
-    family: KernelFamily, alpha: Array, listed: Shortlist, full: bool
-) -> tuple[Shortlist, float]:
-    """Return kernels that were priced in single precision in the order of their true gradients.
-
-    Returned as well is a bound of all gradients: the largest, unless single precision cannot tell
-    the kernels listed from the others, of which there are some if the list is ``full``.
-    """
-    exact = family.at(alpha).gradients(listed.indices)
-    order = np.argsort(-exact, kind="stable")
-    ranked = Shortlist([listed.indices[i] for i in order.tolist()], exact[order])
-    others = float(listed.scores[-1]) * (1 + SINGLE_ERROR) if full else 0.0
-    return ranked, max(float(ranked.scores[0]), others)
 
 
 def newton_with_zeros(kernels: WorkingKernels, tol: float) -> float:

@@ -1,0 +1,78 @@
+"""The kernels of largest gradient of a family, round after round, with a bound of all gradients."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...arrays import Array
+from ...backend import on_host
+from ...families import KernelFamily
+from ...families.pricing import Pricer, Shortlist, pricer
+
+SINGLE_ERROR = 1e-4
+"""Relative error of gradients in single precision, with room to spare: on the tables of
+docs/benchmarks/tables.md it is 1e-6 at most."""
+
+ROUGH_GAP = 1e-3
+"""Relative duality gap below which it is computed in double precision: ten times what single
+precision can be wrong by."""
+
+SAME_POINT = 1e-14
+"""Two dual points are the same but for their length if the cosine of their angle is this near to
+one: so are those of two strengths before the first kernel enters."""
+
+
+class Prices:
+    """Finds the kernels of largest gradient, and bounds the gradients of all.
+
+    Kernels of one feature are priced in double precision. Those of several features are priced in
+    single precision, which takes half the time and memory, and on request in double. On a device
+    all are priced in single precision, and the best kernels once more in double.
+    """
+
+    def __init__(self, family: KernelFamily) -> None:
+        self.family = family
+        self.away = family.explicit and not on_host(family.bases.matrix)
+        self.rough = family.explicit and not family.blocks.single and not self.away
+        self.pricer = pricer(family, bits=32 if self.rough or self.away else 64)
+        self.exact: Pricer | None = None
+        self.last: tuple[Array, int, Shortlist, float] | None = None
+
+    def top(self, alpha: Array, count: int, fine: bool = False) -> tuple[Shortlist, float]:
+        """Return ``count`` kernels of largest gradient, and a bound of all gradients."""
+        if fine and self.rough:
+            self.exact = self.exact or pricer(self.family)
+            return self._bounded(self.exact.top(alpha, count), 0.0)
+        length = float(np.linalg.norm(alpha))
+        if not length > 0:
+            return Shortlist([], np.empty(0)), 0.0
+        unit = alpha / length
+        if self.last is not None and self.last[1] >= count:
+            there, _, listed, bound = self.last
+            if there.shape == unit.shape and float(np.vdot(there, unit)) >= 1 - SAME_POINT:
+                return Shortlist(listed.indices, listed.scores * length**2), bound * length**2
+        listed = self.pricer.top(unit, count)
+        if self.away and listed.indices:
+            found = priced_again(self.family, unit, listed, len(listed.indices) == count)
+        else:
+            found = self._bounded(listed, SINGLE_ERROR if self.rough else 0.0)
+        self.last = unit, count, *found
+        return Shortlist(found[0].indices, found[0].scores * length**2), found[1] * length**2
+
+    def _bounded(self, listed: Shortlist, error: float) -> tuple[Shortlist, float]:
+        return listed, float(listed.scores[0]) * (1 + error) if listed.indices else 0.0
+
+
+def priced_again(
+    family: KernelFamily, alpha: Array, listed: Shortlist, full: bool
+) -> tuple[Shortlist, float]:
+    """Return kernels that were priced in single precision in the order of their true gradients.
+
+    Returned as well is a bound of all gradients: the largest, unless single precision cannot tell
+    the kernels listed from the others, of which there are some if the list is ``full``.
+    """
+    exact = family.at(alpha).gradients(listed.indices)
+    order = np.argsort(-exact, kind="stable")
+    ranked = Shortlist([listed.indices[i] for i in order.tolist()], exact[order])
+    others = float(listed.scores[-1]) * (1 + SINGLE_ERROR) if full else 0.0
+    return ranked, max(float(ranked.scores[0]), others)
