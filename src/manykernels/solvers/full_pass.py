@@ -29,7 +29,6 @@ from ..memory import refuse_bytes
 from ..objective import Problem, best_weights
 from ..potentials import power_norm
 from .base import Needs, Result
-from .working_set.blocks import extrapolation
 
 PASS_TOL = 1e-9
 """Relative duality gap to which the dual is solved in each pass. Far below any gap that is asked
@@ -45,6 +44,11 @@ Set by judgement, not measured."""
 
 LOWEST_LOG_WEIGHT = np.log(1e-100)
 """Least logarithm of a weight, relative to the largest: its powers must not underflow."""
+
+
+RIDGE_SHARE = 1e-10
+"""What is added to the diagonal of the least-squares problem, as a share of its trace, so that
+updates that repeat each other do not make it singular. Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
@@ -238,3 +242,16 @@ def refuse_long_list(family: KernelFamily) -> None:
         "Use a smaller degree or fewer columns, or MKLRegressor or MKLClassifier, which never "
         "list them.",
     )
+
+
+def extrapolation(residuals: Array, metric: Array | float = 1.0) -> Array:
+    """Return the shares of updates, adding up to one, whose residuals cancel best (Anderson).
+
+    ``residuals``, of shape (k, m), are what k >= 2 updates changed, the last one last; ``metric``
+    is what their coordinates are multiplied by before sizes are compared.
+    """
+    changes = (residuals[-1] - residuals[:-1]) * metric
+    square = changes @ changes.T
+    square[np.diag_indices_from(square)] += RIDGE_SHARE * np.trace(square) + np.finfo(float).tiny
+    share = np.linalg.solve(square, changes @ (residuals[-1] * metric))
+    return np.append(share, 1 - share.sum())

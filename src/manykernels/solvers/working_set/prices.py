@@ -13,9 +13,9 @@ SINGLE_ERROR = 1e-4
 """Relative error of gradients in single precision, with room to spare: on the tables of
 docs/benchmarks/tables.md it is 1e-6 at most."""
 
-ROUGH_GAP = 1e-3
-"""Relative duality gap below which it is computed in double precision: ten times what single
-precision can be wrong by."""
+ROUGH_GAP = 2 * SINGLE_ERROR
+"""Relative duality gap below which it is computed in double precision: up to half of it could be
+the room that is left for rounding."""
 
 SAME_POINT = 1e-14
 """Two dual points are the same but for their length if the cosine of their angle is this near to

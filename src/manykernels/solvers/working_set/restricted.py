@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ...dual.newton import Smoothed, proximal_steps
 from ...dual.systems import factorise
 from ...losses import Loss, NonsmoothLoss, SmoothLoss, Squared
 from ...objective import Problem, in_weights
+from .lengths import minimum_in_lengths
 
 NEWTON_STEPS = 100
 """Most Newton steps for one smooth problem. Set by judgement, not measured."""
@@ -186,7 +188,7 @@ def newton(
                 extra = max(extra, 100 * FLAT * steepest)
             curvature = curvature + extra
         model = Model(problem, groups, slopes, gradient, curvature)
-        for trial in (model.bold_step, model.careful_step):
+        for trial in model.trials():
             moved, halvings = trial(), 0
             reached = value(problem, loss, moved)
             while reached > objective * (1 + OBJECTIVE_ROUNDING) and halvings < HALVINGS:
@@ -264,6 +266,42 @@ class Model:
                 products = products + total * np.outer(centre, centre)
             self.matrices.append(products)
 
+    def trials(self) -> tuple[Callable[[], FeatureGroups], ...]:
+        """Return the steps to try, one after another, until one lowers the objective."""
+        if len(self.groups.owners) == self.groups.count:
+            return self.bold_step, self.careful_step
+        return partial(self.step_in_lengths, True), partial(self.step_in_lengths, False)
+
+    def step_in_lengths(self, bold: bool) -> FeatureGroups:
+        """Return the minimum over lengths that are not negative; a bold one has exact zeros."""
+        groups, rows = self.groups, self.free[self.groups.owners]
+        numbers = np.cumsum(self.free) - 1
+        weights = np.where(self.norms > 0, self.norms, self.short) / (self.total or self.short)
+        local = rows[self.inside]
+        found, lengths = minimum_in_lengths(
+            [matrix[np.ix_(local, local)] for matrix in self.matrices],
+            self.right[local],
+            self.directions[rows],
+            numbers[groups.owners[rows]],
+            weights[self.free],
+            self.problem.strength,
+        )
+        if bold:
+            found = found * (lengths > 0)[numbers[groups.owners[rows]], None]
+        return self._with(rows, found, np.stack(self.centres)[:, local])
+
+    def _with(self, rows: Array, found: Array, centres: Array) -> FeatureGroups:
+        """Return coefficients of some columns, all others zero, and the best constants."""
+        coefficients = np.zeros_like(self.groups.coefficients)
+        coefficients[rows] = found
+        intercept = self.levels - np.sum(centres * found.T, axis=1)
+        return replace(self.groups, coefficients=coefficients, intercept=intercept)
+
+    @property
+    def short(self) -> float:
+        """A length for groups that have none yet: small beside the mean of the others'."""
+        return 1e-3 * (self.total / max(1, int(np.count_nonzero(self.norms))) or 1.0)
+
     def bold_step(self) -> FeatureGroups:
         """Return the minimum without the groups that turn around, one set after another."""
         free = self.free
@@ -319,18 +357,14 @@ class Model:
         found = np.zeros_like(axis)
         if size:
             found = factorise(whole)[0].solve(right.ravel())
-        coefficients = np.zeros_like(groups.coefficients)
-        coefficients[rows] = found.reshape(outputs, size).T
-        intercept = self.levels - np.sum(centres * coefficients[rows].T, axis=1)
-        return replace(groups, coefficients=coefficients, intercept=intercept)
+        return self._with(rows, found.reshape(outputs, size).T, centres)
 
     def _across(self, towards: Array, owners: Array) -> Array:
         """Return the curvature of the norms of groups across their directions."""
         outputs, size = towards.shape[1], len(owners)
         # A group that enters has no length yet; a short one keeps it to its direction for now.
-        short = 1e-3 * (self.total / max(1, int(np.count_nonzero(self.norms))) or 1.0)
-        lengths = np.where(self.norms > 0, self.norms, short)[owners]
-        bend = self.problem.strength * (self.total or short) / lengths
+        lengths = np.where(self.norms > 0, self.norms, self.short)[owners]
+        bend = self.problem.strength * (self.total or self.short) / lengths
         same = owners[:, None] == owners
         out = np.zeros((outputs, size, outputs, size))
         for c in range(outputs):

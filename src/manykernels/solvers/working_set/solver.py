@@ -29,6 +29,10 @@ GAP_SHARE = 0.1
 """Share of the gap over the whole family to which the problem on the set is solved. Set by
 judgement, not measured."""
 
+FIRST_GAP = 0.01
+"""Relative gap to which the problem on the set is solved before the family is first priced, where a
+run starts from another strength. Set by judgement, not measured."""
+
 FINEST_GAP = 1e-10
 """Least relative gap to which the problem on a set is ever solved. Set by judgement,
 not measured."""
@@ -86,7 +90,7 @@ class WorkingSet:
         if start is not None and start.indices:
             steps = [*steps, (list(start.indices), GAP_SHARE)]
             if inside.indices:  # taken over with their coefficients
-                steps = [(inside.next, GAP_SHARE)]
+                steps = [(inside.next, FIRST_GAP)]
         idle, smallest, before, better = 0, np.inf, np.inf, True
         for k in count(1):
             for fresh, goal in steps:

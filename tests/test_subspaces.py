@@ -1,0 +1,225 @@
+"""Kernels of several features in a few directions each, against a conic solver and enumeration."""
+
+import warnings
+from dataclasses import replace
+
+import cvxpy
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from manykernels import MKLClassifier, MKLRegressor
+from manykernels.families import Interactions, ProductFamily
+from manykernels.kernels import resolve
+from manykernels.losses import Huber, Logistic, Squared, SquaredHinge
+from manykernels.objective import Problem
+from manykernels.solvers import WorkingSet, run
+from manykernels.solvers.working_set.kernels import Subspaces, outside
+from manykernels.solvers.working_set.lengths import minimum_in_lengths, nonnegative_minimum
+from manykernels.solvers.working_set.prices import Prices
+
+
+def solved(program):
+    """Return the minimum; Clarabel's own doubts are about digits that are not asked for here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
+        return program.solve(solver="CLARABEL")
+
+
+def spline_problem(rng, loss, intercept=True, rows=60, strength=1e-2, outputs=1):
+    X = rng.normal(size=(rows, 3))
+    X[:, 2] = np.arange(rows) % 4
+    f = np.stack([np.sin((2 + c) * X[:, 0]) + X[:, 1] * X[:, 0] for c in range(outputs)], axis=1)
+    f = f + 0.3 * rng.normal(size=f.shape)
+    y = f if isinstance(loss, Squared | Huber) else np.where(f > 0, 1.0, -1.0)
+    weights = rng.random(rows) + 0.1
+    bases = resolve("auto", ["a", "b", "c"], 2).fit(X, X, weights / weights.sum())
+    family = ProductFamily(bases, 2, Interactions())
+    problem = Problem(y, weights / weights.sum(), loss, strength, 1.0, intercept)
+    return problem, family
+
+
+LOSSES = [Squared(), Logistic(), SquaredHinge(), Huber(0.5)]
+
+
+def conic_optimum(problem, family):
+    indices = family.indices()
+    F, owners = family.features(indices)
+    w, b = cvxpy.Variable((F.shape[1], problem.y.shape[1])), cvxpy.Variable((1, problem.y.shape[1]))
+    f = F @ w + (np.ones((len(F), 1)) @ b if problem.intercept else 0)
+    y, s = problem.y, problem.weights
+    losses = {
+        Squared: lambda: cvxpy.square(f - y) / 2,
+        Logistic: lambda: cvxpy.logistic(cvxpy.multiply(-y, f)),
+        SquaredHinge: lambda: cvxpy.square(cvxpy.pos(1 - cvxpy.multiply(y, f))) / 2,
+        Huber: lambda: cvxpy.huber(f - y, 0.5) / 2,
+    }
+    risk = cvxpy.sum(s @ losses[type(problem.loss)]())
+    norms = sum(cvxpy.norm(w[owners == i], "fro") for i in range(len(indices)))
+    penalty = problem.strength / 2 * cvxpy.square(norms)
+    return solved(cvxpy.Problem(cvxpy.Minimize(risk + penalty)))
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("strength", [1.0, 1e-2, 1e-4])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+def test_optimum_against_a_conic_solver(loss, strength, intercept, outputs, rng):
+    problem, family = spline_problem(rng, loss, intercept, strength=strength, outputs=outputs)
+    tol = 1e-6
+    result = run(WorkingSet(), problem, family, rng, 200, tol)
+    best = conic_optimum(problem, family)
+    reached, gap = result.solution.objective, result.certificate.relative
+    assert reached >= best * (1 - 1e-5) - 1e-8
+    assert reached - best <= gap * reached + 1e-5 * best + 1e-8
+    assert gap <= tol
+    # The objective is that of the coefficients of all features, which predict.
+    F, owners = family.features(result.indices)
+    w = np.sqrt(result.theta)[owners, None] * result.solution.coefficients
+    f = F @ w + result.solution.intercept
+    norms = np.sqrt(np.bincount(owners, np.sum(w**2, axis=1)))
+    again = problem.risk(f) + problem.strength / 2 * norms.sum() ** 2
+    assert again == pytest.approx(reached, rel=1e-9)
+
+
+@pytest.mark.parametrize("strengths", [(1e-2, 1e-3), (1e-3, 1e-1), (1e-1, 1e-2)])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+def test_from_the_optimum_of_another_strength(loss, strengths, rng):
+    """Rows that were flat there may be curved here, and the other way round."""
+    problem, family = spline_problem(rng, loss)
+    result = None
+    for strength in strengths:
+        problem = replace(problem, strength=strength)
+        result = run(WorkingSet(), problem, family, rng, 200, 1e-5, start=result)
+        assert isinstance(result.memory, Subspaces)
+    assert result.certificate.relative <= 1e-5
+    cold = run(WorkingSet(), problem, family, rng, 200, 1e-5)
+    assert result.solution.objective == pytest.approx(cold.solution.objective, rel=2e-5)
+
+
+def test_few_directions_are_enough(rng):
+    """The point of the method: far fewer columns than features."""
+    problem, family = spline_problem(rng, Squared(), rows=300, strength=1e-4)
+    result = run(WorkingSet(), problem, family, rng, 100, 1e-2)
+    columns = len(result.memory.directions)
+    assert columns < len(result.solution.coefficients) / 3
+    for owner in range(len(result.indices)):
+        own = [
+            d
+            for d, o in zip(result.memory.directions, result.memory.groups.owners, strict=True)
+            if o == owner
+        ]
+        np.testing.assert_allclose(np.array(own) @ np.array(own).T, np.eye(len(own)), atol=1e-9)
+
+
+def test_directions_outside_a_span(rng):
+    basis = np.linalg.qr(rng.normal(size=(9, 3)))[0]
+    gradient = basis @ rng.normal(size=(3, 2)) + 1e-5 * rng.normal(size=(9, 2))
+    found = outside(gradient, basis, 0.0)
+    assert found.shape == (9, 2)
+    both = np.hstack([basis, found])
+    np.testing.assert_allclose(both.T @ both, np.eye(5), atol=1e-10)
+    np.testing.assert_allclose(both @ (both.T @ gradient), gradient, atol=1e-12)
+    assert outside(gradient, basis, 1.0).shape == (9, 0)
+    assert outside(basis[:, :1], basis, 0.0).shape == (9, 0)
+
+
+@pytest.mark.parametrize("rank", [3, 12, 40])
+def test_lengths_that_are_not_negative(rank, rng):
+    for _ in range(20):
+        root = rng.normal(size=(rank, 12))
+        root[:, 5] = root[:, 4]  # two that are the same
+        target = rng.normal(size=rank)
+        found = nonnegative_minimum(root.T @ root, root.T @ target)
+        best = nnls(root, target)[1] ** 2
+        assert found.min() >= 0
+        assert np.sum((root @ found - target) ** 2) <= best + 1e-6 * (1 + best)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_step_in_lengths_against_a_conic_solver(outputs, rng):
+    owners = np.repeat(np.arange(5), [3, 1, 4, 2, 2])
+    roots = [rng.normal(size=(30, 12)) for _ in range(outputs)]
+    matrices = [root.T @ root for root in roots]
+    right = rng.normal(size=(12, outputs))
+    directions = rng.normal(size=(12, outputs))
+    directions /= np.sqrt(np.bincount(owners, np.sum(directions**2, axis=1)))[owners, None]
+    weights, strength = rng.random(5) + 0.1, 0.7
+    found, lengths = minimum_in_lengths(matrices, right, directions, owners, weights, strength)
+    w = cvxpy.Variable((12, outputs))
+    along = [cvxpy.sum(cvxpy.multiply(directions[owners == i], w[owners == i])) for i in range(5)]
+    across = [
+        cvxpy.sum_squares(w[owners == i] - directions[owners == i] * along[i]) / weights[i]
+        for i in range(5)
+    ]
+    value = sum(cvxpy.sum_squares(root @ w[:, c]) / 2 for c, root in enumerate(roots))
+    value = value - cvxpy.sum(cvxpy.multiply(right, w))
+    value = value + strength / 2 * (cvxpy.square(sum(along)) + sum(across))
+    program = cvxpy.Problem(cvxpy.Minimize(value), [a >= 0 for a in along])
+    solved(program)
+    np.testing.assert_allclose(found, w.value, atol=1e-5)
+    inner = np.bincount(owners, np.sum(directions * found, axis=1))
+    np.testing.assert_allclose(inner, lengths, atol=1e-8)
+
+
+def test_prices_bound_all_gradients(rng):
+    """In single precision the bound holds, and is close; in double it is the largest."""
+    _, family = spline_problem(rng, Squared(), rows=400)
+    prices = Prices(family)
+    assert prices.rough
+    for _ in range(10):
+        alpha = rng.normal(size=(400, 1)) * 10.0 ** rng.integers(-6, 6)
+        gradients = family.at(alpha).all()
+        listed, bound = prices.top(alpha, 5)
+        assert gradients.max() <= bound <= gradients.max() * (1 + 2e-4)
+        exact, fine = prices.top(alpha, 5, fine=True)
+        assert fine == pytest.approx(gradients.max(), rel=1e-12)
+        expected = [family.indices()[i] for i in np.argsort(-gradients)[:5]]
+        assert exact.indices == expected
+        # A longer dual point of the same direction is not priced again.
+        again, longer = prices.top(2 * alpha, 5)
+        assert again.indices == listed.indices
+        assert longer == pytest.approx(4 * bound, rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+def test_working_set_is_certified(loss, rng):
+    """Certified by all gradients of the family, computed one by one."""
+    problem, family = spline_problem(rng, loss, rows=90, strength=3e-3)
+    result = run(WorkingSet(), problem, family, rng, 100, 1e-6)
+    assert result.converged
+    gradients = family.at(result.solution.alpha).all()
+    dual = problem.dual(result.solution.alpha, float(gradients.max()))
+    slack = problem.infeasibility(result.solution.alpha, result.solution.intercept)
+    assert result.solution.objective - dual + slack <= 1.1e-6 * result.solution.objective
+    assert 0 < len(result.indices) < family.size
+
+
+def test_a_path_keeps_what_it_knows(rng):
+    """A start with its memory and one without lead to the same model."""
+    problem, family = spline_problem(rng, Squared(), rows=500)
+    first = run(WorkingSet(), problem, family, rng, 100, 1e-5)
+    assert first.memory is not None
+    here = replace(problem, strength=3e-3)
+    warm = run(WorkingSet(), here, family, rng, 100, 1e-5, start=first)
+    plain = run(WorkingSet(), here, family, rng, 100, 1e-5, start=replace(first, memory=None))
+    cold = run(WorkingSet(), here, family, rng, 100, 1e-5)
+    np.testing.assert_allclose(warm.solution.fitted, plain.solution.fitted, atol=0.02)
+    assert warm.solution.objective == pytest.approx(cold.solution.objective, rel=2e-5)
+
+
+@pytest.mark.parametrize("estimator", [MKLRegressor, MKLClassifier])
+def test_terms_of_one_column_are_one_row(estimator, rng):
+    X = rng.normal(size=(150, 3))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2]
+    y = y if estimator is MKLRegressor else y > 0
+    model = estimator(kernels="auto", degree=2, p=1, alpha=1e-3).fit(X, y)
+    assert max(max(index) for index in model.terms_) >= 3  # more kernels than columns
+    table = model.explain(None)
+    assert table["term"].is_unique
+    assert table["share"].sum() == pytest.approx(1)
+    assert table["theta"].sum() == pytest.approx(1)
+    assert list(table["share"]) == sorted(table["share"], reverse=True)
+    assert set(table.loc[table["degree"] == 2, "term"]) <= {"x0 * x1", "x0 * x2", "x1 * x2"}
+    assert {"x0", "x1 * x2"} <= set(table["term"][:2])
+    assert len(model.explain(1)) == 1
