@@ -9,9 +9,11 @@ import pytest
 from scipy.optimize import nnls
 
 from manykernels import MKLClassifier, MKLRegressor
+from manykernels.dual import TallColumns
 from manykernels.families import Interactions, ProductFamily
 from manykernels.kernels import resolve
 from manykernels.losses import Huber, Logistic, Squared, SquaredHinge
+from manykernels.memory import budget
 from manykernels.objective import Problem
 from manykernels.solvers import WorkingSet, run
 from manykernels.solvers.working_set.kernels import Subspaces, outside
@@ -223,3 +225,48 @@ def test_terms_of_one_column_are_one_row(estimator, rng):
     assert set(table.loc[table["degree"] == 2, "term"]) <= {"x0 * x1", "x0 * x2", "x1 * x2"}
     assert {"x0", "x1 * x2"} <= set(table["term"][:2])
     assert len(model.explain(1)) == 1
+
+
+@pytest.mark.parametrize("kind", ["squared", "logistic"])
+def test_a_small_budget_gives_the_same_model(kind, rng, monkeypatch):
+    """What does not fit is made anew, some rows at a time; features that do not are refused."""
+    made = []
+    original = TallColumns.__init__
+
+    def counted(self, *arguments, **options):
+        original(self, *arguments, **options)
+        made.append(self.small)
+
+    monkeypatch.setattr(TallColumns, "__init__", counted)
+    X = rng.normal(size=(5000, 3))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=5000)
+    regression = kind == "squared"
+    estimator = MKLRegressor if regression else MKLClassifier
+    setting = {"kernels": "auto", "degree": 2, "p": 1, "alpha": 1e-4, "tol": 1e-6}
+    target = y if regression else y > 0
+    large = estimator(**setting).fit(X, target)
+    assert all(made)
+    features = sum(large.function_.predictor.family.bases.sizes)
+    base = int(1.5 * 8 * 5000 * features)
+    small = estimator(**setting, max_memory=base + 2**17).fit(X, target)
+    assert not all(made)
+    values = "predict" if regression else "decision_function"
+    near = getattr(large, values)(X), getattr(small, values)(X)
+    np.testing.assert_allclose(*near, atol=2e-3 * np.abs(near[0]).max())
+    assert small.objective_ == pytest.approx(large.objective_, rel=2e-6)
+    assert small.terms_ == large.terms_
+    with pytest.raises(ValueError, match="max_memory must be more than"):
+        estimator(**setting, max_memory="100KB").fit(X, target)
+
+
+@pytest.mark.parametrize("size", [0, -5, "2 bananas", True, [1]])
+def test_bad_budgets(size, rng):
+    X = rng.normal(size=(30, 2))
+    with pytest.raises(ValueError, match=r"max_memory must be .*; got .* Use None"):
+        MKLRegressor(max_memory=size).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize(("size", "bytes_"), [("2GB", 2**31), ("1.5MiB", 3 * 2**19), (1e3, 1000)])
+def test_budgets_as_written(size, bytes_):
+    assert budget(size) == bytes_
+    assert budget(None) > 2**20

@@ -117,6 +117,10 @@ GAUSSIAN_FEATURES = 200
 GAUSSIAN_VALUES = 2**24
 """Most values of a Gaussian kernel held at a time: 128 MB. Set by judgement, not measured."""
 
+BUDGET_SHARE = 0.25
+"""Share of the memory of the machine that a fit may hold unless ``max_memory`` says otherwise. Set
+by judgement, not measured."""
+
 MEMORY_SHARE = 0.6
 """Share of the memory of the machine or device beyond which work is refused. Set by judgement, not
 measured."""
@@ -165,21 +169,9 @@ TALL_BYTES = 16 * 2**20
 """Bytes up to which features are held whole, unless more are allowed for; beyond it a block of rows
 is made at a time. Set by judgement, not measured."""
 
-WIDE_KERNEL_BYTES = 2**30
-"""Bytes up to which the features of kernels of several features are held whole: more than for
-kernels of one feature, because making them again takes long. Set by judgement, not measured."""
-
-PRODUCT_COLUMNS = 1_500
-"""Number of features up to which the matrix of all their products is made and kept along a path of
-p = 1: 18 megabytes. Set by judgement, not measured."""
-
-RESCUED_ROWS = 3_000
-"""Number of rows up to which interior points go on where descent over the kernels of a working set
-has come to a halt. Set by judgement, not measured."""
-
-INTERIOR_ROWS = 1_000
-"""Number of rows up to which kernels of several features are left to interior points once there
-are more than twice as many features. Set by judgement, not measured."""
+WORKING_BYTES = 2**30
+"""Bytes that solvers may hold beside the base kernels where no budget was planned, for families
+used by themselves. One gigabyte fits in most machines; set by judgement, not measured."""
 
 ENTERING_FEATURES = 500
 """Number of features that may enter a working set in a round where kernels have several, or as many

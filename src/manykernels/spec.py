@@ -13,6 +13,7 @@ from .bases import FeatureBlocks, GramStack
 from .families import KernelFamily, ProductFamily, Tuples
 from .kernels import KernelSet, uses_maps
 from .losses import BY_NAME, Loss, Squared
+from .memory import budget
 from .objective import Problem, exponent
 from .registry import CLASS_LOSSES, INDEX_SETS, REAL_LOSSES
 from .solvers import Greedy, Solver
@@ -140,6 +141,8 @@ class Spec:
         Source of randomness, as scikit-learn takes it.
     verbose : int
         How much progress is shown.
+    max_memory : int
+        Bytes that the fit may hold.
     search : Search, optional
         What cross-validation chooses from; None where there is nothing to choose.
     learn : callable, optional
@@ -162,6 +165,7 @@ class Spec:
     stop: StopRule
     random_state: Any
     verbose: int
+    max_memory: int
     search: Search | None = None
     learn: Callable[[Problem, FeatureBlocks | GramStack], Any] | None = None
 
@@ -205,6 +209,7 @@ def specify(estimator: Any, labelled: bool, **changes: Any) -> Spec:
         "stop": StopRule(asked("max_iter", 0), asked("tol", 0.0), asked("max_time", None)),
         "random_state": asked("random_state", 0),
         "verbose": asked("verbose", 0),
+        "max_memory": budget(asked("max_memory", None)),
         "search": search,
     }
     return Spec(**{**fields, **changes})

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array, Index
 from ..backend import beside, namespace, on_host, take, to_host
 from ..families import KernelFamily
-from ..limits import TALL_BYTES, WIDE_KERNEL_BYTES
+from ..limits import TALL_BYTES
 from .systems import FeatureSystem, GramSystem, Ridge, factorise
 
 TALL_ENTRIES = 2**19
@@ -247,7 +247,7 @@ def smaller_system(columns: Array | TallColumns, factors: Array) -> System:
 def tall_columns(family: KernelFamily, indices: Sequence[Index]) -> tuple[TallColumns, Array]:
     """Return the features of kernels, made a block of rows at a time, and whose they are."""
     bases, owners = family.blocks, family.owners(indices)
-    most = TALL_BYTES if bases.single else WIDE_KERNEL_BYTES
+    most = TALL_BYTES if bases.single else family.room / 2
     columns = TallColumns(
         lambda rows: family.on(bases.take(rows)).features(indices)[0],
         family.rows,

@@ -252,6 +252,7 @@ class PlainMKL(BaseMKL):
     max_iter: int = 1000
     tol: float = 1e-2
     max_time: float | None = None
+    max_memory: Any = None
     standardize: bool | str = True
     device: str | None = None
     random_state: Any = None
@@ -278,6 +279,7 @@ class BaseCV(BaseMKL):
     max_iter: int = 1000
     tol: float = 1e-2
     max_time: float | None = None
+    max_memory: Any = None
     standardize: bool | str = True
     device: str | None = None
     n_jobs: int | None = None

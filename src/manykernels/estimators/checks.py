@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..memory import as_bytes
 from ..registry import AUTO, INDEX_SETS, SOLVER_NAMES
 from ..solvers import refuse_needs
 
@@ -109,6 +110,14 @@ RULES: list[tuple[str, Rule]] = [
     ("max_iter", _at_least(1, "Use max_iter=1000")),
     ("alpha", _positive("Use for instance alpha=1e-3")),
     ("tol", _positive("Use for instance tol=1e-2")),
+    (
+        "max_memory",
+        Rule(
+            lambda value: value is None or (as_bytes(value) or 0) > 0,
+            'must be a number of bytes, a size such as "2GB", or None',
+            "Use None for a quarter of the machine's memory",
+        ),
+    ),
     ("max_time", _or(lambda v: v is None, _positive("Use seconds, or None for no limit"))),
     (
         "p",

@@ -45,6 +45,10 @@ default="auto"
         Relative duality gap to stop at.
     max_time : float, optional
         Seconds to stop after.
+    max_memory : int or str, optional
+        Bytes that the fit may hold, also as in ``"2GB"``; by default a quarter of the machine's
+        memory. What does not fit is made anew, some rows at a time, which takes longer and gives
+        the same model; where the functions of columns alone do not fit, the fit is refused.
     standardize : {True, "scale", False}, default=True
         How columns are standardised.
     device : str, optional
@@ -93,8 +97,8 @@ class MKLClassifierCV(Classification, BaseCV):
     Parameters
     ----------
     kernels, degree, index_set, rho, p, alphas, n_alphas, cv, one_standard_error, debias, \
-fit_intercept, solver, max_iter, tol, max_time, standardize, device, n_jobs, random_state, \
-verbose :
+fit_intercept, solver, max_iter, tol, max_time, max_memory, standardize, device, n_jobs, \
+random_state, verbose :
         As for :class:`MKLRegressorCV`; folds are stratified by class.
     loss : {"logistic", "hinge", "squared_hinge", "squared"} or loss object, default="logistic"
         Loss, also that by which models are compared.

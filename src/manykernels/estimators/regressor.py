@@ -67,6 +67,10 @@ default="auto"
         Relative duality gap to stop at.
     max_time : float, optional
         Seconds to stop after.
+    max_memory : int or str, optional
+        Bytes that the fit may hold, also as in ``"2GB"``; by default a quarter of the machine's
+        memory. What does not fit is made anew, some rows at a time, which takes longer and gives
+        the same model; where the functions of columns alone do not fit, the fit is refused.
     standardize : {True, "scale", False}, default=True
         True centres and scales columns with (weighted) training statistics; ``"scale"`` only
         scales, which keeps sparse X sparse and a monomial of the raw columns a single term.
@@ -182,6 +186,9 @@ class MKLRegressorCV(Regression, BaseCV):
         strength.
     max_iter, tol, max_time :
         Limits of every single fit.
+    max_memory : int or str, optional
+        As for :class:`MKLRegressor`; with ``n_jobs`` each of the folds that are computed at a time
+        may hold as much.
     standardize : {True, "scale", False}, default=True
         How columns are standardised.
     device : str, optional

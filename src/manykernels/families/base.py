@@ -15,6 +15,7 @@ import numpy as np
 from ..arrays import Array, Index, Product
 from ..backend import approximately, beside, to_host
 from ..bases import BaseKernels
+from ..limits import WORKING_BYTES
 from .pricing import ListPricer, Pricer
 
 
@@ -82,12 +83,16 @@ class KernelFamily(ABC):
         Whether kernels can be drawn: ``uniform``, and ``draw`` and ``mass`` of its gradients.
     summable : bool
         Whether the sum of all kernels is known: ``closed``.
+    room : float
+        Bytes that work on the family may hold beside the base kernels; what needs more is made
+        anew, some rows at a time.
     """
 
     listable: bool = True
     priceable: bool = True
     drawable: bool = True
     summable: bool = True
+    room: float = WORKING_BYTES
 
     explicit = property(attrgetter("bases.explicit"), doc="Whether kernels have features.")
     rows = property(attrgetter("bases.rows"), doc="Number of training rows.")

@@ -17,6 +17,7 @@ from ..arrays import Array
 from ..backend import HOST, beside, filled, on_host
 from ..bases import BaseKernels, FeatureBlocks, GramStack
 from ..feature_maps import MAPS, FeatureMap, affordable_functions, choose_maps
+from ..limits import GAUSSIAN_FEATURES
 from .argument import parse_function, parse_maps
 from .functions import KernelFunction, Precomputed, check_gram, rbf, refuse_large
 
@@ -57,6 +58,10 @@ class KernelSet(ABC):
     def inputs(self) -> list[Array]:
         """Columns of X that each base kernel is a function of; none if it is given by a matrix."""
         return list(self.columns)
+
+    def held_bytes(self, rows: int) -> int:
+        """Return the bytes that the base kernels will take on some rows; about, before ``fit``."""
+        return 8 * rows * sum(len(columns) for columns in self.columns)
 
     def use(self, rows: Array, shape: tuple[int, int]) -> None:  # noqa: B027
         """Take note of which rows of X, of a given shape, are trained on; before ``fit``."""
@@ -133,6 +138,16 @@ class MapKernels(KernelSet):
         """Whether the kernels depend on the degree of the products to come."""
         return any(isinstance(kind, str) and kind == "auto" for kind in self.maps)
 
+    def held_bytes(self, rows: int) -> int:
+        """Return the bytes of the functions of all columns, at the most."""
+        most = affordable_functions(self.degree, len(self.maps), rows)[1]
+        ranks = [
+            most if isinstance(kind, str) else getattr(kind, "rank", most) for kind in self.maps
+        ]
+        return (
+            8 * rows * sum(rank if isinstance(rank, int) else GAUSSIAN_FEATURES for rank in ranks)
+        )
+
     def fit(
         self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
     ) -> FeatureBlocks:
@@ -180,6 +195,10 @@ class FunctionKernels(KernelSet):
         """Columns that each kernel sees; none for matrices, which are no functions of columns."""
         pairs = zip(self.functions, self.columns, strict=True)
         return [columns[:0] if isinstance(one, Precomputed) else columns for one, columns in pairs]
+
+    def held_bytes(self, rows: int) -> int:
+        """Return the bytes of a matrix of each kernel."""
+        return 8 * rows**2 * len(self.functions)
 
     def views(self, X: Array, raw: Array) -> list[Array]:
         """Return the columns that each kernel sees."""
@@ -250,6 +269,10 @@ class PairwiseKernel(KernelSet):
     def inputs(self) -> list[Array]:
         """No columns: X has none but rows."""
         return [np.empty(0, dtype=int)]
+
+    def held_bytes(self, rows: int) -> int:
+        """Return the bytes of the matrix."""
+        return 8 * rows**2
 
     def use(self, rows: Array, shape: tuple[int, int]) -> None:
         """Remember which rows of a square matrix are used, and so which columns."""

@@ -19,6 +19,7 @@ from ..families import KernelFamily
 from ..function import Predictor, make_predictor, scaled, without_shares
 from ..kernels import KernelSet, resolve
 from ..limits import ONE_THREAD_ROWS
+from ..memory import room_beside
 from ..objective import Problem
 from ..passes.base import LIGHT_FOLDS
 from ..solvers import (
@@ -119,9 +120,10 @@ class MemoryRows:
         if spec.scales and kernels.scales:
             scaler = StandardScaler(with_mean=spec.centres)
             scaler.fit(rows, sample_weight=weights * len(weights))
+        room = room_beside(kernels.held_bytes(len(used)), spec.max_memory)
         bases = kernels.fit(scaled(scaler, rows), rows, weights, self.place)
         _refuse_overflow(bases, degree)
-        return MemoryPrepared(self, used, kernels, scaler, bases, self.y[used], weights)
+        return MemoryPrepared(self, used, kernels, scaler, bases, self.y[used], weights, room)
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,8 @@ class MemoryPrepared:
         Targets.
     weights : ndarray of shape (n,)
         Sample weights, adding up to one.
+    room : int
+        Bytes that solvers may hold beside the base kernels.
     """
 
     rows: MemoryRows
@@ -153,10 +157,12 @@ class MemoryPrepared:
     bases: FeatureBlocks | GramStack
     y: Array
     weights: Array
+    room: int
 
     def fits(self, spec: Spec, degree: int, p: float) -> MemoryFits:
         """Return the fits of a degree and an exponent."""
         family = spec.family(self.bases, self.kernels, degree, p)
+        family.room = self.room
         return MemoryFits(self, family, self.problem(spec, p), self.rows.centre, spec.verbose)
 
     def problem(self, spec: Spec, p: float) -> Problem:

@@ -213,7 +213,7 @@ class AllKernels:
         self.owners: Array | None = None
         if self.tall:
             self.columns, self.owners = tall_columns(family, family.indices())
-        elif family.explicit and 8 * family.enumeration_work <= KEPT_BYTES:
+        elif family.explicit and 8 * family.enumeration_work <= min(KEPT_BYTES, family.room):
             columns, self.owners = family.all_features()
             self.columns = columnwise(columns)
 

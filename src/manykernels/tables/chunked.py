@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,6 +17,7 @@ from ..arrays import Array
 from ..estimators.base import fit_rows
 from ..estimators.validation import remember_columns
 from ..limits import BASE_BYTES, GROUP_COPIES, SAMPLE_ROWS
+from ..memory import as_bytes
 from ..passes import Block
 from ..rows import PartedRows
 from ..rows.dask import at_a_time, parts_of_blocks
@@ -32,16 +32,13 @@ LEAST_GROUPS = 20
 """Fewest row groups that these rows are taken from, where there are as many: files are often
 sorted. Set by judgement, not measured."""
 
-UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-"""Bytes in a unit of memory, by its letter."""
-
 
 def memory_size(text: str) -> int:
     """Return a number of bytes written as in 2GB, 500M or 1.5GiB."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", text, re.IGNORECASE)
+    found = as_bytes(text)
     if not found:
         raise TableError(f"--memory must be a size such as 2GB or 500MB; got {text!r}.")
-    return int(float(found[1]) * UNITS[found[2].upper()])
+    return found
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,8 @@ class SubspaceKernels(WorkingKernels):
     of all kernels in use with m features together, which are never made.
     """
 
+    groups: FeatureGroups
+
     def __init__(self, problem: Problem, family: KernelFamily, start: Result | None) -> None:
         super().__init__(problem, family, None)
         self.directions: list[Array] = []
@@ -187,22 +189,18 @@ class SubspaceKernels(WorkingKernels):
         own: list[list[Array]] = [[] for _ in range(size)]
         for owner, direction in zip(self.groups.owners.tolist(), self.directions, strict=True):
             own[owner].append(direction)
-        columns, owners, directions = [], [], []
+        owners: list[int] = []
+        directions: list[Array] = []
         for number, index in enumerate([*self.indices, *fresh]):
             gradient = family.inner([index], alpha)
             basis = np.stack(own[number], axis=1) if number < size else gradient[:, :0]
             found = outside(gradient, basis, self.least if number < size else 0.0)
-            if found.shape[1]:
-                columns.append(family.combine([index], found))
-                directions += list(found.T)
-                owners += [number] * found.shape[1]
+            directions += list(found.T)
+            owners += [number] * found.shape[1]
         self.indices = self.indices + fresh
-        if owners:
-            self._append(np.asfortranarray(np.hstack(columns)), np.array(owners), directions)
-
-    def _append(self, columns: Array, owners: Array, directions: list[Array]) -> None:
-        groups, rows = self.groups, self.family.rows
-        more = TallColumns(lambda part: columns[part], rows, len(owners), np.inf)
+        if not owners:
+            return
+        groups, more = self.groups, self._columns(np.array(owners), directions)
         nothing = np.zeros((len(owners), groups.coefficients.shape[1]))
         self.groups = replace(
             groups,
@@ -212,11 +210,30 @@ class SubspaceKernels(WorkingKernels):
         )
         self.directions = self.directions + directions
 
+    def _columns(self, owners: Array, directions: list[Array]) -> TallColumns:
+        """Return features times directions; made some rows at a time if there is no room."""
+        family, indices = self.family, self.indices
+        own = [(indices[i], np.flatnonzero(owners == i)) for i in np.unique(owners).tolist()]
+        axes = [np.stack([directions[j] for j in places], axis=1) for _, places in own]
+
+        def make(rows: slice) -> Array:
+            here = family.on(family.blocks.take(rows))
+            out = np.empty((here.rows, len(owners)), order="F")
+            for (index, places), axis in zip(own, axes, strict=True):
+                out[:, places] = here.combine([index], axis)
+            return out
+
+        return TallColumns(make, family.rows, len(owners), family.room / 2)
+
     def adopt(self, groups: FeatureGroups, slopes: Array, live: Array) -> None:
         """Take over the coefficients of some groups, given by a mask, as the optimum."""
         self.directions = list(compress(self.directions, live[groups.owners].tolist()))
-        self.groups = groups.keep(live)
+        groups = groups.keep(live)
         self.indices = list(compress(self.indices, live.tolist()))
+        if not groups.columns.small:
+            make = self._columns(groups.owners, self.directions).make
+            groups = replace(groups, columns=groups.columns.remade(make))
+        self.groups = groups
         self._settle(slopes)
 
     def _settle(self, slopes: Array | None = None) -> None:
