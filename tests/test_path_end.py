@@ -1,55 +1,56 @@
 """A path of models ends at about the same strength however finely it is sampled."""
 
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from manykernels import MKLRegressorCV
-from manykernels.fitting.choose import STEP_DECADES, ended, first_of_steps
+from manykernels.fitting.choose import STEP_DECADES, Candidate, ended, first_of_steps
 from manykernels.fitting.crossval import SPAN
+from manykernels.fitting.folds import Scored
+from manykernels.fitting.paths import FoldPath, over
 
 DECADES = -np.log10(SPAN)
 
 
-def rule_of_models(scores, features, greedy):
-    """Return what the rule said that counted models, before fine grids were thought of."""
-    before = [np.nan, *scores[:-1]]
-    scores = [
-        score
-        for score, last in zip(scores, before, strict=True)
-        if not np.isclose(score, last, rtol=1e-9, atol=0.0)
-    ]
-    best = max(scores)
-    worse = len(scores) - 1 - max(i for i, score in enumerate(scores) if score == best)
-    gained = best > scores[0] * (1 - 5 * 0.01)
-    patience = 6 if greedy else 3
-    if not greedy and not gained and scores[-1] > best * (1 + 1.0):
-        patience = 12
-    if greedy or worse >= patience:
-        return worse >= patience
-    if features > 8_000:
-        return True
-    if not gained or len(scores) < 3:
-        return False
-    return -best > (1 - 0.01) * -max(scores[:-2])
+def rule_of_models(losses, greedy):
+    """Return what the rule says where each model is a step, written as it is said."""
+    kept = [losses[0]]
+    for row in losses[1:]:
+        if abs(row.sum() - kept[-1].sum()) > 1e-9 * kept[-1].sum():
+            kept.append(row)
+    means = [row.sum() for row in kept]
+    best = means.index(min(means))
+    worse = len(means) - 1 - best
+    if greedy:
+        return worse >= 6
+
+    def errors_above(row, other):
+        difference = row - other
+        error = np.sqrt(len(row)) * difference.std(ddof=1)
+        return difference.sum() / error if error > 0 else np.inf * difference.sum()
+
+    if best == 0 or errors_above(kept[0], kept[best]) <= 2:  # nothing was found yet
+        return worse >= 2 and errors_above(kept[-1], kept[best]) > 2
+    return worse >= 4 or (worse >= 2 and errors_above(kept[-1], kept[best]) > 1)
 
 
-def path_ended(scores, features, greedy, strengths):
-    solution = SimpleNamespace(in_features=True, coefficients=np.zeros((features, 1)))
-    return ended(scores, SimpleNamespace(solution=solution), greedy, strengths)
+def rows_of(curve, places, noise=0.5):
+    """Return the losses of 60 rows, whose sum is a curve; they drift around it."""
+    phases = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    return curve(places)[:, None] / 60 + noise * np.sin(phases + places[:, None]) / 60
 
 
-def end_of(losses, over):
+def end_of(losses, rule):
     """Return how many models a path has."""
-    scores = (-losses).tolist()
-    return next((n for n in range(1, len(scores)) if over(scores[:n])), len(scores))
+    return next((n for n in range(1, len(losses)) if rule(losses[:n])), len(losses))
 
 
 def end_at(curve, places):
     """Return where a path ends whose losses are a curve over decades below the first strength."""
     strengths = 7.3 * 10.0**-places
-    return places[end_of(curve(places), lambda own: path_ended(own, 0, False, strengths)) - 1]
+    return places[end_of(rows_of(curve, places), lambda own: ended(own, strengths, False)) - 1]
 
 
 def drop(x, at, width):
@@ -102,12 +103,14 @@ def test_the_end_does_not_move_on_irregular_grids(name, rng):
 
 
 def random_losses(rng, count):
-    """Return losses that fall, stay the same or rise, with more or less noise."""
+    """Return losses of 30 rows that fall, stay the same or rise, with more or less noise."""
     slopes = np.repeat(rng.normal(-0.05, 0.15, 6), 50)[:count]
     steps = slopes * rng.random(count) + rng.choice([0.0, 0.002, 0.05]) * rng.normal(size=count)
     if rng.random() < 0.4:
         steps[rng.random(count) < 0.6] = 0.0
-    return np.exp(np.cumsum(steps))
+    rows = np.cumsum(rng.choice([0.01, 0.1, 1.0]) * rng.normal(size=(count, 30)), axis=0)
+    rows = (rows - rows.mean(axis=1, keepdims=True)) / 30
+    return np.exp(np.cumsum(steps))[:, None] / 30 + rows * (steps != 0)[:, None]
 
 
 def random_curve(rng):
@@ -136,18 +139,18 @@ def test_usual_and_coarser_grids_end_as_if_models_were_counted(decades, rng):
     ends = []
     for _ in range(120):
         losses = random_losses(rng, 25)
-        features = int(rng.choice([0, 10, 8_001], p=[0.5, 0.49, 0.01]))
-        ends.append(end_of(losses, lambda own: rule_of_models(own, features, False)))  # noqa: B023
-        here = end_of(losses, lambda own: path_ended(own, features, False, strengths))  # noqa: B023
-        assert here == ends[-1]
+        ends.append(end_of(losses, lambda own: rule_of_models(own, False)))
+        assert end_of(losses, lambda own: ended(own, strengths, False)) == ends[-1]
     assert len(set(ends)) > 12
 
 
 def test_greedy_paths_count_terms(rng):
+    ends = []
     for _ in range(40):
         losses = random_losses(rng, 60)
-        usual = end_of(losses, lambda own: rule_of_models(own, 0, True))
-        assert end_of(losses, lambda own: path_ended(own, 9_000, True, np.arange(61))) == usual
+        ends.append(end_of(losses, lambda own: rule_of_models(own, True)))
+        assert end_of(losses, lambda own: ended(own, np.arange(61), True)) == ends[-1]
+    assert len(set(ends)) > 8
 
 
 def test_the_models_that_are_judged():
@@ -158,10 +161,30 @@ def test_the_models_that_are_judged():
     assert first_of_steps(np.array([1e300, 1e-300])) == [0, 1]
 
 
-def test_large_models_end_a_path_between_two_steps():
-    strengths = np.geomspace(1, 1e-6, 1000)
-    assert path_ended([-1.0, -0.9], 8_001, False, strengths)
-    assert not path_ended([-1.0, -0.9], 8_000, False, strengths)
+def path_of(scores, large=False, complete=False):
+    """Return the path of a fold with two rows left out."""
+    return FoldPath([Scored(None, -s, np.full(2, s / 2), large, False) for s in scores], complete)
+
+
+def test_a_large_model_in_any_fold_ends_a_path_between_two_steps():
+    candidate = Candidate(2, 1.0, np.geomspace(1, 1e-6, 1000))
+    small, large = path_of([1.0, 0.9]), path_of([1.0, 0.9], large=True)
+    assert over([small, large], 2, candidate, False)
+    assert not over([small, small], 2, candidate, False)
+    assert not over([small, large], 2, replace(candidate, sizes=np.arange(5)), True)
+
+
+def test_the_mean_over_folds_ends_a_path():
+    candidate = Candidate(2, 1.0, np.geomspace(1, 1e-6, 25))
+    falling, rising = np.linspace(1, 0.1, 9), np.array([1, 0.5, *np.linspace(0.6, 0.9, 7)])
+    assert over([path_of(rising)], 9, candidate, False)
+    assert not over([path_of(rising), path_of(falling)], 9, candidate, False)
+    assert not over([path_of(falling)], 9, candidate, False)
+    # A fold without further models stays at its last one.
+    bowl = [5, 4, 3, 2, 3, 3.1, 3.2, 3.3, 3.4, 3.5]
+    short = path_of([9, 8, 7], complete=True)
+    assert over([path_of(bowl), short], 10, candidate, True)
+    assert not over([path_of(bowl), short], 9, candidate, True)
 
 
 def product(rng, n=300):

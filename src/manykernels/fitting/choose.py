@@ -7,32 +7,31 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array
-from ..limits import PATH_FEATURES
-from ..solvers import Result
 
 STEP_DECADES = 0.25
 """Decades of strength (log10) between the models by which a path is judged: those between two
 strengths of the default grid, which are 25 over six decades."""
 
-PATH_PATIENCE = 3
-"""A path ends when its models were worse than an earlier one for this number of steps. Set by
-judgement, not measured."""
+PATIENCE = 2
+"""Steps for which models were worse than an earlier one, clearly in the end, before a path ends.
+Measured on the study in ``benchmarks/paths.py``."""
 
-BLIND_PATIENCE = 12
-"""Steps of patience while no model has lowered the loss by five percent: a product of variables
-without effects of their own enters late. Set by judgement, not measured."""
+CLEAR = 1.0
+"""Standard errors of a difference that make a model clearly worse. Measured on the study in
+``benchmarks/paths.py``."""
 
-HOPELESS = 1.0
-"""Patience is not prolonged for a last model whose loss exceeds the lowest by more than this share
-of it. Set by judgement, not measured."""
+LONG_PATIENCE = 4
+"""The same as PATIENCE for models that are worse, but not clearly. Measured on the study in
+``benchmarks/paths.py``."""
+
+BLIND = 2.0
+"""Standard errors by which the best model must be better than the first: a path without such a
+model has found nothing yet, and ends only when it is worse by as many. A product of variables
+without effects of their own enters late. Measured on the study in ``benchmarks/paths.py``."""
 
 GREEDY_PATIENCE = 6
 """Greedy selection, whose models differ by a single term, ends when this number of models in a row
 were worse than an earlier one. Set by judgement, not measured."""
-
-WORTHWHILE = 0.01
-"""A path of strengths also ends when its last two steps lowered the loss by less than this share,
-once a model has lowered it by five times as much. Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,10 @@ class Candidate:
 
 
 def carried(scores: Array) -> Array:
-    """Return scores in which folds whose path has ended keep their last one.
+    """Return scores in which folds that have no more models keep their last one.
 
-    A path ends where its models get worse or hardly better. Others go on, and so that the first
-    to end does not end the comparison, models count as soon as half of the folds know them.
+    Greedy selection may run out of terms in some folds. Models count as soon as half of the folds
+    know them.
 
     Parameters
     ----------
@@ -97,38 +96,47 @@ def lowest_degree(
     return best
 
 
-def ended(
-    scores: list[float], result: Result, greedy: bool, strengths: Array | None = None
-) -> bool:
-    """Tell whether a path ends with its last model, ``result``, given the scores of all so far.
+def ended(losses: Array, sizes: Array, greedy: bool) -> bool:
+    """Tell whether a path ends with its last model, given the losses of all so far.
 
-    Strengths, descending, are those of the whole path or of its models so far; without them all
-    models are judged. With them a path ends at about the same strength however finely it is
-    sampled.
+    Parameters
+    ----------
+    losses : ndarray of shape (models, parts)
+        What each row left out adds to the mean loss over folds; a row of numbers for each model.
+    sizes : ndarray
+        Strengths, descending, of the whole path or of its models so far. A path ends at about the
+        same strength however finely it is sampled.
+    greedy : bool
+        Whether sizes are numbers of terms.
     """
-    solution = result.solution
-    if not greedy and solution.in_features and len(solution.coefficients) > PATH_FEATURES:
-        return True
-    judged = np.array(scores)
-    if strengths is not None and not greedy:
-        places = first_of_steps(strengths[: len(scores)])
-        if places[-1] != len(scores) - 1:
+    if not greedy:
+        places = first_of_steps(sizes[: len(losses)])
+        if places[-1] != len(losses) - 1:
             return False
-        judged = judged[places]
+        losses = losses[places]
+    mean = losses.sum(axis=1)
     # Refits without a penalty stay the same until a term enters: such models count once.
-    same = np.isclose(judged[1:], judged[:-1], rtol=1e-9, atol=0.0)
-    judged = judged[np.concatenate([[True], ~same])]
-    best = judged.max()
-    worse = int(judged[::-1].argmax())
+    fresh = np.concatenate([[True], ~np.isclose(mean[1:], mean[:-1], rtol=1e-9, atol=0.0)])
+    losses, mean = losses[fresh], mean[fresh]
+    best, last = int(mean.argmin()), len(mean) - 1
     if greedy:
-        return worse >= GREEDY_PATIENCE
-    gained = best > judged[0] * (1 - 5 * WORTHWHILE)
-    blind = not gained and judged[-1] > best * (1 + HOPELESS)
-    if worse >= (BLIND_PATIENCE if blind else PATH_PATIENCE):
-        return True
-    if not gained or len(judged) < 3:
+        return last - best >= GREEDY_PATIENCE
+    if last - best < PATIENCE:
         return False
-    return bool(-best > (1 - WORTHWHILE) * -judged[:-2].max())
+    if not exceeds(losses[0], losses[best], BLIND):
+        return exceeds(losses[last], losses[best], BLIND)
+    return last - best >= LONG_PATIENCE or exceeds(losses[last], losses[best], CLEAR)
+
+
+def exceeds(losses: Array, others: Array, errors: float) -> bool:
+    """Tell whether a loss exceeds another by a number of standard errors of their difference.
+
+    The error is that of a sum over rows. With a single part there is none: any excess is one.
+    """
+    parts = losses - others
+    spread = parts - parts.mean()
+    error = np.sqrt(np.sum(spread**2) * len(parts) / max(len(parts) - 1, 1))
+    return bool(parts.sum() > errors * error)
 
 
 def first_of_steps(strengths: Array) -> list[int]:
