@@ -651,29 +651,38 @@ def row_losses(means, error=0.02):
 
 
 @pytest.mark.parametrize(
-    ("losses", "greedy", "over"),
+    ("losses", "kind", "over"),
     [
-        ([1.0], False, False),
-        ([1.0, 1.0, 1.0, 1.0, 1.0, 1.0], False, False),  # nothing has entered yet
-        ([1.0, 1.01, 1.02, 1.03, 1.03, 1.035], False, False),  # it may still get better
-        ([1.0, 1.05], False, False),  # one bad model
-        ([1.0, 1.03, 1.05], False, True),  # clearly worse
-        ([1.0, 0.97, 1.0], False, False),
-        ([1.0, 0.97, 0.98, 1.0], False, False),  # what was found may be chance
-        ([1.0, 0.97, 0.98, 1.02], False, True),
-        ([1.0, 0.5, 0.53], False, False),
-        ([1.0, 0.5, 0.51, 0.53], False, True),
-        ([1.0, 0.5, 0.51, 0.51 + 1e-12], False, False),  # the same one again
-        ([1.0, 0.5, 0.51, 0.515], False, False),  # not clearly
-        ([1.0, 0.5, 0.51, 0.515, 0.51, 0.515], False, True),  # not clearly, but long
-        ([1.0, 0.5, 0.4, 0.399, 0.398, 0.397], False, False),
-        ([1.0, 1.1, 1.2, 1.3], True, False),
-        ([1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6], True, True),
+        ([1.0], "", False),
+        ([1.0, 0.5], "", False),
+        ([1.0, 1.0, 1.0, 1.0, 1.0, 1.0], "", False),  # nothing has entered yet
+        ([1.0, 1.01, 1.02, 1.03, 1.03, 1.035], "", False),  # it may still get better
+        ([1.0, 1.001, 1.002, 1.003, 1.004, 1.005, 1.006, 1.007], "", False),
+        ([1.0, 1.001, 1.002, 1.003, 1.004, 1.005, 1.006, 1.007, 1.008], "", True),  # long enough
+        ([1.0, 1.05], "", False),  # one bad model
+        ([1.0, 1.03, 1.05], "", True),  # hopeless
+        ([1.0, 0.97, 0.98, 1.0], "", False),  # what was found may be chance
+        ([1.0, 0.97, 0.98, 1.02], "", True),
+        ([1.0, 0.5, 0.51], "", False),
+        ([1.0, 0.5, 0.51, 0.52], "", True),
+        ([1.0, 0.5, 0.51, 0.51 + 1e-12], "", False),  # the same one again
+        ([1.0, 0.5, 0.4, 0.39, 0.38, 0.37], "", False),
+        ([1.0, 0.5, 0.4, 0.3995, 0.399], "", True),  # not worth the time
+        ([1.0, 0.999, 0.998, 0.997], "", False),  # a weak signal is still growing
+        ([1.0, 0.5, 0.51, 0.52, 0.53], "small", False),
+        ([1.0, 0.5, 0.51, 0.52, 0.53, 0.54], "small", True),
+        ([1.0, 0.5, 0.4, 0.3995, 0.399], "small", False),
+        ([1.0, 0.97, 0.98, 0.98, 0.98, 0.98, 0.98], "small", False),
+        ([1.0, 0.5, 0.51, 0.52], "guess", True),
+        ([1.0, 0.97, 0.98, 1.0], "guess", True),
+        ([1.0, 0.97, 0.98], "guess", False),
+        ([1.0, 1.1, 1.2, 1.3, 1.4, 1.5], "greedy", False),
+        ([1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6], "greedy", True),
     ],
 )
-def test_when_a_path_ends(losses, greedy, over):
-    sizes = np.arange(40) if greedy else np.geomspace(1, 1e-6, 25)
-    assert ended(row_losses(losses), sizes, greedy) == over
+def test_when_a_path_ends(losses, kind, over):
+    sizes = np.arange(40) if kind == "greedy" else np.geomspace(1, 1e-6, 25)
+    assert ended(row_losses(losses), sizes, **({kind: True} if kind else {})) == over
 
 
 def test_errors_are_those_of_paired_differences(rng):
@@ -703,9 +712,9 @@ def test_degrees_with_kernels_of_their_own(degree, rng):
 def test_refits_stay_the_same_until_a_term_enters(rng):
     """A path of refits goes on over plateaus: products enter late next to strong effects."""
     sizes = np.geomspace(1, 1e-6, 25)
-    assert not ended(row_losses([1.0, *[0.5] * 9]), sizes, False)
-    assert not ended(row_losses([1.0, 0.5, *[0.6] * 9]), sizes, False)
-    assert ended(row_losses([1.0, 0.5, *[0.6] * 9, 0.61]), sizes, False)
+    assert not ended(row_losses([1.0, *[0.5] * 9]), sizes)
+    assert not ended(row_losses([1.0, 0.5, *[0.6] * 9]), sizes)
+    assert ended(row_losses([1.0, 0.5, *[0.6] * 9, 0.61]), sizes)
     X = rng.normal(size=(700, 4)) * np.arange(1, 5) + 1
     y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=700)
     model = MKLRegressorCV(degree=2, p=1, debias=True, cv=3).fit(X, y)

@@ -12,22 +12,26 @@ STEP_DECADES = 0.25
 """Decades of strength (log10) between the models by which a path is judged: those between two
 strengths of the default grid, which are 25 over six decades."""
 
-PATIENCE = 2
-"""Steps for which models were worse than an earlier one, clearly in the end, before a path ends.
+WORTHWHILE = 0.005
+"""A path ends when its last two steps, half a decade, lowered the mean loss by less than this share
+of it. Measured on the study in ``benchmarks/paths.py``."""
+
+SMALL_FEATURES = 150
+"""Largest number of features (rows, for kernels by matrices) of models that cost next to nothing.
 Measured on the study in ``benchmarks/paths.py``."""
 
-CLEAR = 1.0
-"""Standard errors of a difference that make a model clearly worse. Measured on the study in
-``benchmarks/paths.py``."""
+SMALL_PATIENCE = 4
+"""Steps for which models were worse than an earlier one before a path of small models ends: refits
+without a penalty jump. Measured on the study in ``benchmarks/paths.py``."""
 
-LONG_PATIENCE = 4
-"""The same as PATIENCE for models that are worse, but not clearly. Measured on the study in
-``benchmarks/paths.py``."""
-
-BLIND = 2.0
-"""Standard errors by which the best model must be better than the first: a path without such a
-model has found nothing yet, and ends only when it is worse by as many. A product of variables
+FOUND = 2.0
+"""Standard errors by which a model must be better than the first to have found something. Until
+then a path ends only when it is worse than its best model by as many: a product of variables
 without effects of their own enters late. Measured on the study in ``benchmarks/paths.py``."""
+
+BLIND_PATIENCE = 8
+"""Steps after which a path that has found nothing ends, however little worse it is. Set by
+judgement: no path of the study in ``benchmarks/paths.py`` came to it."""
 
 GREEDY_PATIENCE = 6
 """Greedy selection, whose models differ by a single term, ends when this number of models in a row
@@ -96,7 +100,9 @@ def lowest_degree(
     return best
 
 
-def ended(losses: Array, sizes: Array, greedy: bool) -> bool:
+def ended(
+    losses: Array, sizes: Array, greedy: bool = False, small: bool = False, guess: bool = False
+) -> bool:
     """Tell whether a path ends with its last model, given the losses of all so far.
 
     Parameters
@@ -108,6 +114,11 @@ def ended(losses: Array, sizes: Array, greedy: bool) -> bool:
         same strength however finely it is sampled.
     greedy : bool
         Whether sizes are numbers of terms.
+    small : bool
+        Whether the last model costs next to nothing.
+    guess : bool
+        Whether a guess will do. Then there is no more patience with small models and with paths
+        that have found nothing than with others.
     """
     if not greedy:
         places = first_of_steps(sizes[: len(losses)])
@@ -118,20 +129,23 @@ def ended(losses: Array, sizes: Array, greedy: bool) -> bool:
     # Refits without a penalty stay the same until a term enters: such models count once.
     fresh = np.concatenate([[True], ~np.isclose(mean[1:], mean[:-1], rtol=1e-9, atol=0.0)])
     losses, mean = losses[fresh], mean[fresh]
-    best, last = int(mean.argmin()), len(mean) - 1
+    best = int(mean.argmin())
+    worse = len(mean) - 1 - best
     if greedy:
-        return last - best >= GREEDY_PATIENCE
-    if last - best < PATIENCE:
+        return worse >= GREEDY_PATIENCE
+    flat = len(mean) > 2 and bool(mean[best] > (1 - WORTHWHILE) * mean[:-2].min())
+    if guess:
+        return flat
+    if not (worse >= SMALL_PATIENCE if small else flat):
         return False
-    if not exceeds(losses[0], losses[best], BLIND):
-        return exceeds(losses[last], losses[best], BLIND)
-    return last - best >= LONG_PATIENCE or exceeds(losses[last], losses[best], CLEAR)
+    found = exceeds(losses[0], losses[best], FOUND) or exceeds(losses[-1], losses[best], FOUND)
+    return found or worse >= BLIND_PATIENCE
 
 
 def exceeds(losses: Array, others: Array, errors: float) -> bool:
     """Tell whether a loss exceeds another by a number of standard errors of their difference.
 
-    The error is that of a sum over rows. With a single part there is none: any excess is one.
+    The error is that of a sum over rows. With a single part it is not known: any excess will do.
     """
     parts = losses - others
     spread = parts - parts.mean()

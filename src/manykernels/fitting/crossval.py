@@ -45,7 +45,7 @@ class Choice:
     best : pair of int
         The number of the candidate that was chosen, and of the size among its sizes.
     score : float
-        Its mean score; folds whose path has ended count with their last score.
+        Its mean score; folds that ran out of terms count with their last score.
     counts_terms : bool
         Whether sizes are numbers of terms (greedy selection) rather than strengths.
     degree, p, size : int, float, float or int

@@ -14,7 +14,7 @@ from ..limits import PATH_FEATURES
 from ..rows import Fits, Prepared, Rows
 from ..solvers import Result
 from ..spec import Spec
-from .choose import Candidate
+from .choose import SMALL_FEATURES, Candidate
 from .progress import CHOOSING, Progress, current
 
 FOLD_TOL = 3.0
@@ -64,14 +64,17 @@ class Scored:
         The mean loss, negative.
     losses : ndarray
         What each row left out adds to the mean loss; for rows in parts the mean loss alone.
-    large, interrupted : bool
-        Whether the model has so many features that its path should end; whether Ctrl-C cut it
-        short.
+    small, large : bool
+        Whether the model has so few features that it costs next to nothing; so many that its path
+        should end.
+    interrupted : bool
+        Whether Ctrl-C cut it short.
     """
 
     model: FoldModel
     score: float
     losses: Array
+    small: bool
     large: bool
     interrupted: bool
 
@@ -107,9 +110,10 @@ class FoldRows:
             learnt = without_shares(fits.family, result, fits.centre)
             function = Function(prepared.kernels, prepared.scaler, learnt, self.classes)
             model = FoldModel(fold.test, values, function)
-            solution = result.solution
-            large = solution.in_features and len(solution.coefficients) > PATH_FEATURES
-            yield Scored(model, -loss, losses, large, result.interrupted)
+            features = len(result.solution.coefficients)
+            large = result.solution.in_features and features > PATH_FEATURES
+            small = features <= SMALL_FEATURES
+            yield Scored(model, -loss, losses, small, large, result.interrupted)
 
     def _path(self, fits: Fits, candidates: Sequence[Candidate], number: int) -> Iterator[Result]:
         """Yield the models of a path, from simple to rich, each started from the one before."""

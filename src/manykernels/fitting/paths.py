@@ -1,15 +1,17 @@
 """All folds along the paths of all candidates, up to where each path ends.
 
 A path ends by the mean over folds, so it ends at the same model in all of them. In one process the
-folds go in step. Processes do not wait for each other: there a fold goes on until it would end the
-path if it were alone, and begins anew to go further where the mean over folds does not end. A model
-depends on its fold and its candidate only, so the outcome is the same.
+folds go in step. Processes do not wait for each other: there a fold goes on until it guesses by
+itself that the path ends, what is beyond the end is dropped, and a fold that stopped too soon
+begins anew to go further. A model depends on its fold and its candidate only, so the outcome is
+the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -19,8 +21,8 @@ from ..spec import Spec
 from .choose import Candidate, ended
 from .folds import Fold, FoldRows, Scored
 
-FURTHER = 2
-"""Models that folds in processes are asked for beyond those that all of them know. Set by
+FURTHER = 0.25
+"""Share by which folds in processes are asked to go beyond the models that all of them know. Set by
 judgement, not measured."""
 
 
@@ -61,7 +63,9 @@ Paths = list[list[FoldPath]]
 """The paths of all candidates, each in all folds."""
 
 
-def over(folds: Sequence[FoldPath], count: int, candidate: Candidate, greedy: bool) -> bool:
+def over(
+    folds: Sequence[FoldPath], count: int, candidate: Candidate, greedy: bool, guess: bool = False
+) -> bool:
     """Tell whether the path of a candidate ends with a number of models, by the mean over folds.
 
     A fold that has no more models stays at its last one.
@@ -71,7 +75,8 @@ def over(folds: Sequence[FoldPath], count: int, candidate: Candidate, greedy: bo
         return True
     parts = [[own[min(i, len(own) - 1)].losses for own in models] for i in range(count)]
     losses = np.array([np.concatenate(row) for row in parts]) / len(folds)
-    return ended(losses, candidate.sizes, greedy)
+    small = all(own[-1].small for own in models)
+    return ended(losses, candidate.sizes, greedy, small, guess)
 
 
 def in_step(
@@ -86,14 +91,13 @@ def in_step(
             paths.append(own)
             sources = [some.models(candidates, number) for some in work]
             try:
-                count = 0
-                while not all(fold.complete for fold in own):
-                    count += 1
+                for count in range(1, len(candidate.sizes) + 1):
                     for fold, source in zip(own, sources, strict=True):
                         fold.take(source)
                         if fold.interrupted:
                             return paths, True
-                    if over(own, count, candidate, spec.greedy is not None):
+                    ready = all(fold.complete for fold in own)
+                    if ready or over(own, count, candidate, spec.greedy is not None):
                         break
             except KeyboardInterrupt:  # between two models: those before it are kept
                 return paths, True
@@ -128,7 +132,7 @@ def in_processes(
             count = _end(own_paths, candidates[number], greedy)
             if count is None:
                 known = min(len(path.models) for path in own_paths if not path.complete)
-                wanted[number] = known + FURTHER
+                wanted[number] = known + ceil(FURTHER * known)
             else:
                 paths[number] = [FoldPath(path.models[:count], path.complete) for path in own_paths]
     return paths, False
@@ -143,9 +147,9 @@ def alone(
 ) -> dict[int, FoldPath]:
     """Return the paths of some candidates in a fold, of as many models as wanted at least.
 
-    They go on to where the path would end if there were no other fold.
+    They go on to where the path would end, as far as one fold can tell.
     """
-    work, found = FoldRows(spec, rows, fold), {}
+    work, found, greedy = FoldRows(spec, rows, fold), {}, spec.greedy is not None
     with work.inside.threads():
         for number, least in wanted.items():
             own = found[number] = FoldPath()
@@ -153,7 +157,7 @@ def alone(
             while not own.complete and not own.interrupted:
                 own.take(source)
                 count = len(own.models)
-                if count >= least and over([own], count, candidate, spec.greedy is not None):
+                if count >= least and over([own], count, candidate, greedy, guess=True):
                     break
     return found
 
