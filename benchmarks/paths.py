@@ -26,6 +26,7 @@ SEED = 9000
 
 POLYNOMIAL = {"kernels": "linear", "degree": 3, "p": 1}
 REFIT = {**POLYNOMIAL, "debias": True, "rho": [1, 1, 2, 4]}
+SMOOTH = {"kernels": "linear", "degree": 2, "p": 4 / 3}
 CURVES = {"kernels": "auto", "degree": 2}
 
 
@@ -78,6 +79,8 @@ PROBLEMS = [
     ("curves, Friedman 2, ratio 1", 400, CURVES, friedman, 1, 2),
     ("curves, edges, ratio 1", 300, CURVES, friedman, 1, 3),
     ("curves, Friedman 1, ratio 0.5", 500, CURVES, friedman, 0.5, 1),
+    ("p = 4/3, ratio 1, correlated 0.5", 400, SMOOTH, monomials, 1, 0.5, 20),
+    ("p = 4/3, ratio 0.5", 300, SMOOTH, monomials, 0.5, 0.0, 20),
     ("refits, ratio 5", 400, REFIT, monomials, 5, 0.0),
     ("refits, ratio 1, correlated 0.5", 500, REFIT, monomials, 1, 0.5),
     ("refits, ratio 1", 400, REFIT, monomials, 1, 0.0),

@@ -656,23 +656,25 @@ def row_losses(means, error=0.02):
         ([1.0], "", False),
         ([1.0, 0.5], "", False),
         ([1.0, 1.0, 1.0, 1.0, 1.0, 1.0], "", False),  # nothing has entered yet
-        ([1.0, 1.01, 1.02, 1.03, 1.03, 1.035], "", False),  # it may still get better
+        ([1.0, 1.01, 1.02, 1.03, 1.04, 1.035], "", False),  # it may still get better
         ([1.0, 1.001, 1.002, 1.003, 1.004, 1.005, 1.006, 1.007], "", False),
         ([1.0, 1.001, 1.002, 1.003, 1.004, 1.005, 1.006, 1.007, 1.008], "", True),  # long enough
         ([1.0, 1.05], "", False),  # one bad model
-        ([1.0, 1.03, 1.05], "", True),  # hopeless
-        ([1.0, 0.97, 0.98, 1.0], "", False),  # what was found may be chance
-        ([1.0, 0.97, 0.98, 1.02], "", True),
+        ([1.0, 1.03, 1.06], "", True),  # hopeless
+        ([1.0, 1.02, 1.045], "", False),
+        ([1.0, 0.96, 0.97, 0.98], "", False),  # what was found is little
+        ([1.0, 0.96, 0.97, 1.02], "", True),
         ([1.0, 0.5, 0.51], "", False),
         ([1.0, 0.5, 0.51, 0.52], "", True),
         ([1.0, 0.5, 0.51, 0.51 + 1e-12], "", False),  # the same one again
         ([1.0, 0.5, 0.4, 0.39, 0.38, 0.37], "", False),
         ([1.0, 0.5, 0.4, 0.3995, 0.399], "", True),  # not worth the time
         ([1.0, 0.999, 0.998, 0.997], "", False),  # a weak signal is still growing
+        ([1.0, 0.95, 0.945, 0.947], "", False),  # little, but not little of what was gained
         ([1.0, 0.5, 0.51, 0.52, 0.53], "small", False),
         ([1.0, 0.5, 0.51, 0.52, 0.53, 0.54], "small", True),
         ([1.0, 0.5, 0.4, 0.3995, 0.399], "small", False),
-        ([1.0, 0.97, 0.98, 0.98, 0.98, 0.98, 0.98], "small", False),
+        ([1.0, 0.97, 0.98, 0.99, 0.98, 0.99, 0.98], "small", False),
         ([1.0, 0.5, 0.51, 0.52], "guess", True),
         ([1.0, 0.97, 0.98, 1.0], "guess", True),
         ([1.0, 0.97, 0.98], "guess", False),
@@ -685,15 +687,19 @@ def test_when_a_path_ends(losses, kind, over):
     assert ended(row_losses(losses), sizes, **({kind: True} if kind else {})) == over
 
 
-def test_errors_are_those_of_paired_differences(rng):
-    losses = rng.exponential(size=(2, 50))
-    t = stats.ttest_rel(*losses).statistic
-    assert exceeds(*losses, 0.99 * t) == (t > 0)
-    assert exceeds(*losses[::-1], -1.01 * t) == (t > 0)
-    assert not exceeds(*losses, 1.01 * abs(t))
+def test_losses_exceed_others_by_a_share_and_by_paired_errors(rng):
+    outcomes = set()
+    for shift in np.linspace(0.02, 0.2, 60):
+        others = rng.exponential(size=100)
+        losses = others + shift + rng.choice([0.03, 0.5]) * rng.normal(size=100)
+        t = stats.ttest_rel(losses, others).statistic
+        clear, much = t > 2, losses.sum() > 1.05 * others.sum()
+        assert exceeds(losses, others) == (clear and much)
+        outcomes.add((bool(clear), bool(much)))
+    assert len(outcomes) == 4
     # A single part has no error.
-    assert exceeds(np.array([1.1]), np.array([1.0]), 2.0)
-    assert not exceeds(np.array([1.0]), np.array([1.0]), 2.0)
+    assert exceeds(np.array([1.1]), np.array([1.0]))
+    assert not exceeds(np.array([1.01]), np.array([1.0]))
 
 
 @pytest.mark.parametrize("degree", [[1, 2], [2, 1], [2, 2]])

@@ -37,11 +37,16 @@ def rule_of_models(losses, greedy, small):
 
     if small and worse < 4:
         return False
-    if not small and (len(means) < 3 or min(means[:-2]) - min(means) >= 0.005 * min(means[:-2])):
-        return False
-    if errors_above(kept[0], kept[best]) <= 2 and errors_above(kept[-1], kept[best]) <= 2:
-        return worse >= 8  # nothing was found yet
-    return True
+    if not small:
+        if len(means) < 3:
+            return False
+        gain, all_gain = min(means[:-2]) - min(means), means[0] - min(means)
+        if gain > 0.005 * min(means[:-2]) or gain > 0.05 * all_gain:
+            return False
+    for row in (kept[0], kept[-1]):
+        if row.sum() > 1.05 * means[best] and errors_above(row, kept[best]) > 2:
+            return True
+    return worse >= 8  # nothing was found yet
 
 
 def rows_of(curve, places, noise=0.5):

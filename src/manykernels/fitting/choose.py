@@ -14,7 +14,12 @@ strengths of the default grid, which are 25 over six decades."""
 
 WORTHWHILE = 0.005
 """A path ends when its last two steps, half a decade, lowered the mean loss by less than this share
-of it. Measured on the study in ``benchmarks/paths.py``."""
+of it, and FADING says so too. Measured on the study in ``benchmarks/paths.py``."""
+
+FADING = 0.05
+"""Share of all that was gained so far that the last two steps bring at most where a path ends: at
+first the models of p > 1 get better by little, but by more and more. Measured on the study in
+``benchmarks/paths.py``."""
 
 SMALL_FEATURES = 150
 """Largest number of features (rows, for kernels by matrices) of models that cost next to nothing.
@@ -24,10 +29,14 @@ SMALL_PATIENCE = 4
 """Steps for which models were worse than an earlier one before a path of small models ends: refits
 without a penalty jump. Measured on the study in ``benchmarks/paths.py``."""
 
-FOUND = 2.0
-"""Standard errors by which a model must be better than the first to have found something. Until
-then a path ends only when it is worse than its best model by as many: a product of variables
-without effects of their own enters late. Measured on the study in ``benchmarks/paths.py``."""
+FOUND = 0.05
+"""Share by which a model must lower the loss of the first one to have found something. Until then a
+path ends only when it is worse than its best model by as much: a product of variables without
+effects of their own enters late. Measured on the study in ``benchmarks/paths.py``."""
+
+ERRORS = 2.0
+"""Standard errors of a difference of losses that it must exceed too. Measured on the study in
+``benchmarks/paths.py``."""
 
 BLIND_PATIENCE = 8
 """Steps after which a path that has found nothing ends, however little worse it is. Set by
@@ -133,24 +142,28 @@ def ended(
     worse = len(mean) - 1 - best
     if greedy:
         return worse >= GREEDY_PATIENCE
-    flat = len(mean) > 2 and bool(mean[best] > (1 - WORTHWHILE) * mean[:-2].min())
-    if guess:
-        return flat
-    if not (worse >= SMALL_PATIENCE if small else flat):
-        return False
-    found = exceeds(losses[0], losses[best], FOUND) or exceeds(losses[-1], losses[best], FOUND)
+    if guess or not small:
+        before = mean[:-2].min(initial=np.inf)
+        share = min(WORTHWHILE * before, FADING * (mean[0] - mean[best]))
+        idle = bool(before - mean[best] <= share)
+    else:
+        idle = worse >= SMALL_PATIENCE
+    if guess or not idle:
+        return idle
+    found = exceeds(losses[0], losses[best]) or exceeds(losses[-1], losses[best])
     return found or worse >= BLIND_PATIENCE
 
 
-def exceeds(losses: Array, others: Array, errors: float) -> bool:
-    """Tell whether a loss exceeds another by a number of standard errors of their difference.
+def exceeds(losses: Array, others: Array) -> bool:
+    """Tell whether a loss exceeds another clearly, given what each row adds to them.
 
-    The error is that of a sum over rows. With a single part it is not known: any excess will do.
+    That is by the share FOUND, and by ERRORS standard errors of the difference, which is a sum over
+    rows. With a single part that error is not known and the share decides.
     """
     parts = losses - others
     spread = parts - parts.mean()
     error = np.sqrt(np.sum(spread**2) * len(parts) / max(len(parts) - 1, 1))
-    return bool(parts.sum() > errors * error)
+    return bool(parts.sum() > max(FOUND * others.sum(), ERRORS * error))
 
 
 def first_of_steps(strengths: Array) -> list[int]:
