@@ -141,10 +141,10 @@ class MKLRegressorCV(Regression, BaseCV):
     In every fold, columns are standardised, kernels weighed and terms selected anew. Models of a
     fold are fitted along a path from strong to weak penalties, each from the one before. The path
     ends at the same model in all folds, by the mean of their losses: when half a decade of strength
-    brought models that are worse than the best, in the end by more than the standard error of the
-    difference over the rows left out, or a whole decade models that are worse at all. As long as no
-    model is better than the first by two standard errors it goes on until one is worse by two. Six
-    terms that bring nothing end greedy selection.
+    lowered it by less than half a percent, or a whole decade brought nothing as long as models have
+    no more than 150 features. Before a model is clearly better than the first it goes on, up to two
+    decades, until one is clearly worse; that is by five percent and two standard errors over the
+    rows left out. Six terms that bring nothing end greedy selection.
 
     Parameters
     ----------
