@@ -65,8 +65,8 @@ class Scored:
     losses : ndarray
         What each row left out adds to the mean loss; for rows in parts the mean loss alone.
     small, large : bool
-        Whether the model has so few features that it costs next to nothing; so many that its path
-        should end.
+        Whether the model has few features and costs next to nothing; more than a path should go on
+        with.
     interrupted : bool
         Whether Ctrl-C cut it short.
     """
