@@ -190,19 +190,16 @@ def _choose(
         error = float(table[number, place].std(ddof=1)) / np.sqrt(count)
         # Models come in the order from simple to rich.
         place = int(np.argmax(mean[number] >= mean[number, place] - error))
-    # A fold that has no more models counts, and stands, with its last one.
-    folds = tuple(
-        _light(path.models[min(place, len(path.models) - 1)].model) for path in paths[number]
-    )
+    folds = []
+    for path in paths[number]:
+        # A fold that has no more models counts, and stands, with its last one.
+        model = path.models[min(place, len(path.models) - 1)].model
+        learnt = model.function.predictor
+        assert isinstance(learnt, Predictor)
+        # It holds no training rows, if it can do without.
+        function = replace(model.function, predictor=learnt.without_rows())
+        folds.append(replace(model, function=function))
     score, chosen = float(mean[number, place]), candidates[number]
     size = chosen.sizes[place].item()
     setting = chosen.degree, chosen.p, size
-    return Choice(candidates, known, (number, place), score, counts_terms, *setting, folds)
-
-
-def _light(model: FoldModel) -> FoldModel:
-    """Return a model that holds no training rows, if it can do without."""
-    learnt = model.function.predictor
-    assert isinstance(learnt, Predictor)
-    function = replace(model.function, predictor=learnt.without_rows())
-    return replace(model, function=function)
+    return Choice(candidates, known, (number, place), score, counts_terms, *setting, tuple(folds))

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..function import Function, without_shares
 from ..limits import PATH_FEATURES
-from ..rows import Fits, Prepared, Rows
+from ..rows import Prepared, Rows
 from ..solvers import Result
 from ..spec import Spec
 from .choose import SMALL_FEATURES, Candidate
@@ -79,75 +79,64 @@ class Scored:
     interrupted: bool
 
 
+@dataclass
 class FoldRows:
-    """The rows of a fold. They are prepared when first needed, and again for another degree."""
+    """The rows of a fold: to train on, left out, and prepared for the degree in use."""
 
-    def __init__(self, spec: Spec, rows: Rows, fold: Fold) -> None:
-        self.spec, self.fold, self.classes = spec, fold, rows.classes
-        self.inside, self.outside = rows.split(fold.train, fold.test)
-        self.ready: tuple[int, Prepared] | None = None
-
-    def prepared(self, degree: int) -> Prepared:
-        """Return the rows to train on, prepared for products up to a degree."""
-        if self.ready is None or (self.ready[0] != degree and self.ready[1].kernels.by_degree):
-            self.ready = degree, self.inside.prepare(self.spec, degree)
-        return self.ready[1]
+    spec: Spec
+    classes: Array
+    fold: Fold
+    inside: Rows
+    outside: Any
+    ready: tuple[int, Prepared] | None = None
 
     def models(self, candidates: Sequence[Candidate], number: int) -> Iterator[Scored]:
-        """Yield the models of a candidate in the order of its path.
+        """Yield the models of a candidate, from simple to rich, each started from the one before.
 
         They depend on nothing but the fold and the candidate, not on what else was fitted.
         """
-        spec, fold, candidate = self.spec, self.fold, candidates[number]
-        prepared = self.prepared(candidate.degree)
+        spec, fold, rows, candidate = self.spec, self.fold, self.outside, candidates[number]
+        assert spec.search is not None
+        if self.ready is None or (
+            self.ready[0] != candidate.degree and self.ready[1].kernels.by_degree
+        ):
+            self.ready = candidate.degree, self.inside.prepare(spec, candidate.degree)
+        prepared = self.ready[1]
         fits = prepared.fits(spec, candidate.degree, candidate.p)
-        judge = fits.judge(self.outside)
-        for result in self._path(fits, candidates, number):
+        judge, family, count = fits.judge(rows), fits.family, len(candidate.sizes)
+        stop = replace(spec.stop, tol=FOLD_TOL * spec.stop.tol)
+        limits = spec.family.size(family), stop.tol, stop.max_iter, stop.max_time
+        rng = np.random.default_rng([fold.seed, number])
+        grown = fits.grow(spec.greedy, stop, rng) if spec.greedy is not None else None
+        watch, share = current(), CHOOSING / (len(candidates) * count * fold.of)
+        label = f"degree {candidate.degree}"
+        label += f", fold {fold.number + 1} of {fold.of}" if fold.of > 1 else ""
+        last: Result | None = None
+        for place, size in enumerate(candidate.sizes.tolist()):
+            if watch is not None:
+                done = (number * count + place) * fold.of + fold.number
+                watch.stage(label, done * share, (done + 1) * share)
+            if grown is None:
+                progress = Progress(watch, *limits, (place, count))
+                last = fits.solve(spec.solver, size, stop, rng, last, progress)
+                result = fits.refit(last) if spec.search.debias else last
+            elif (more := next(grown, None)) is not None:
+                result = more
+            else:
+                return
             loss, values = judge(result)
             losses = np.array([loss])
             if values is not None:
-                losses = losses_of(spec, self.outside, values - fits.centre)
-            learnt = without_shares(fits.family, result, fits.centre)
+                weights = rows.weights / (rows.weights.sum() or 1.0)
+                losses = weights * spec.loss.value(rows.y, values - fits.centre).sum(axis=1)
+            learnt = without_shares(family, result, fits.centre)
             function = Function(prepared.kernels, prepared.scaler, learnt, self.classes)
-            model = FoldModel(fold.test, values, function)
             features = len(result.solution.coefficients)
-            large = result.solution.in_features and features > PATH_FEATURES
-            small = features <= SMALL_FEATURES
-            yield Scored(model, -loss, losses, small, large, result.interrupted)
-
-    def _path(self, fits: Fits, candidates: Sequence[Candidate], number: int) -> Iterator[Result]:
-        """Yield the models of a path, from simple to rich, each started from the one before."""
-        spec, sizes = self.spec, candidates[number].sizes
-        assert spec.search is not None
-        stop = replace(spec.stop, tol=FOLD_TOL * spec.stop.tol)
-        rng = np.random.default_rng([self.fold.seed, number])
-        if spec.greedy is not None:
-            for place, result in enumerate(fits.grow(spec.greedy, stop, rng)):
-                self._say(candidates, number, place)
-                yield result
-            return
-        size, last = spec.family.size(fits.family), None
-        limits = stop.tol, stop.max_iter, stop.max_time
-        for place, strength in enumerate(sizes.tolist()):
-            self._say(candidates, number, place)
-            progress = Progress(current(), size, *limits, (place, len(sizes)))
-            last = fits.solve(spec.solver, strength, stop, rng, last, progress)
-            yield fits.refit(last) if spec.search.debias else last
-
-    def _say(self, candidates: Sequence[Candidate], number: int, place: int) -> None:
-        """Say which model is fitted, if somebody watches this process."""
-        watch, fold, candidate = current(), self.fold, candidates[number]
-        if watch is None:
-            return
-        label = f"degree {candidate.degree}"
-        label += f", fold {fold.number + 1} of {fold.of}" if fold.of > 1 else ""
-        share = CHOOSING / (len(candidates) * len(candidate.sizes) * fold.of)
-        done = (number * len(candidate.sizes) + place) * fold.of + fold.number
-        watch.stage(label, done * share, (done + 1) * share)
-
-
-def losses_of(spec: Spec, rows: Any, values: Array) -> Array:
-    """Return what each row adds to the mean loss of decision values."""
-    weights = rows.weights / (rows.weights.sum() or 1.0)
-    losses: Array = weights * spec.loss.value(rows.y, values).sum(axis=1)
-    return losses
+            yield Scored(
+                FoldModel(fold.test, values, function),
+                -loss,
+                losses,
+                features <= SMALL_FEATURES,
+                result.solution.in_features and features > PATH_FEATURES,
+                result.interrupted,
+            )

@@ -9,7 +9,7 @@ the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -41,19 +41,6 @@ class FoldPath:
     models: list[Scored] = field(default_factory=list)
     complete: bool = False
 
-    def take(self, source: Iterator[Scored]) -> None:
-        """Take the next model, if there is one."""
-        model = next(source, None)
-        if model is None:
-            self.complete = True
-        else:
-            self.models.append(model)
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C cut the last model short."""
-        return bool(self.models) and self.models[-1].interrupted
-
     def knows(self, count: int) -> bool:
         """Tell whether a number of models is known, or as many as there are."""
         return self.complete or len(self.models) >= count
@@ -83,7 +70,9 @@ def in_step(
     spec: Spec, rows: Rows, folds: Sequence[Fold], candidates: Sequence[Candidate]
 ) -> tuple[Paths, bool]:
     """Fit the models of all folds in this process; return them, and whether Ctrl-C came."""
-    work = [FoldRows(spec, rows, fold) for fold in folds]
+    work = [
+        FoldRows(spec, rows.classes, fold, *rows.split(fold.train, fold.test)) for fold in folds
+    ]
     paths: Paths = []
     with work[0].inside.threads():
         for number, candidate in enumerate(candidates):
@@ -93,8 +82,12 @@ def in_step(
             try:
                 for count in range(1, len(candidate.sizes) + 1):
                     for fold, source in zip(own, sources, strict=True):
-                        fold.take(source)
-                        if fold.interrupted:
+                        model = next(source, None)
+                        if model is None:
+                            fold.complete = True
+                            continue
+                        fold.models.append(model)
+                        if model.interrupted:
                             return paths, True
                     ready = all(fold.complete for fold in own)
                     if ready or over(own, count, candidate, spec.greedy is not None):
@@ -121,7 +114,7 @@ def in_processes(
         try:
             found = workers(task for _, task in tasks)
             for (place, _), own in zip(tasks, found, strict=True):
-                if any(path.interrupted for path in own.values()):
+                if any(path.models[-1].interrupted for path in own.values()):
                     raise KeyboardInterrupt
                 for number, path in own.items():
                     paths[number][place] = path
@@ -149,16 +142,19 @@ def alone(
 
     They go on to where the path would end, as far as one fold can tell.
     """
-    work, found, greedy = FoldRows(spec, rows, fold), {}, spec.greedy is not None
+    work = FoldRows(spec, rows.classes, fold, *rows.split(fold.train, fold.test))
+    found, greedy = {}, spec.greedy is not None
     with work.inside.threads():
         for number, least in wanted.items():
             own = found[number] = FoldPath()
-            source, candidate = work.models(candidates, number), candidates[number]
-            while not own.complete and not own.interrupted:
-                own.take(source)
-                count = len(own.models)
-                if count >= least and over([own], count, candidate, greedy, guess=True):
+            for count, model in enumerate(work.models(candidates, number), 1):
+                own.models.append(model)
+                if model.interrupted:
+                    return found
+                if count >= least and over([own], count, candidates[number], greedy, guess=True):
                     break
+            else:
+                own.complete = True
     return found
 
 
