@@ -1,19 +1,18 @@
 """Cross-validated estimators against plain loops over folds and strengths."""
 
 import pickle
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 
 from checks import regression
 from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
-from manykernels.fitting.choose import Candidate, carried, ended, lowest_degree
+from manykernels.fitting.choose import Candidate, carried, ended, exceeds, lowest_degree
 from manykernels.fitting.crossval import SPLIT_ROWS
 from manykernels.kernels import Precomputed
 from manykernels.losses import BY_NAME
@@ -532,7 +531,7 @@ def test_ctrl_c_before_anything_is_passed_on(stopping):
         model.fit(X, y)
 
 
-@pytest.mark.parametrize("fit", [0, 1, 3, 4, 8])
+@pytest.mark.parametrize("fit", [0, 1, 2, 3, 4, 5, 8])
 def test_ctrl_c_in_a_fold(fit, stopping):
     X, y, model, fits, whole = stopping
     Stopping.stop = fits[fit] + 3
@@ -541,11 +540,18 @@ def test_ctrl_c_in_a_fold(fit, stopping):
         model.fit(X, y)
     assert np.all(np.isfinite(model.predict(X)))
     assert len(model.explain()) > 0
-    # The choice is the best of the folds that were finished, if any was.
-    finished = fit // 3
-    if finished:
-        mean = whole[0, :, :finished].mean(axis=1)
-        assert model.alpha_ == ALPHAS[int(mean.argmax())]
+    # Folds go in step: models that all folds have finished are kept, or else the folds that have
+    # finished the first model, or else what there is.
+    place, fold = divmod(fit, 3)
+    if place:
+        np.testing.assert_array_equal(model.score_path_[0, :place], whole[0, :place])
+        assert np.all(np.isnan(model.score_path_[0, place:]))
+        assert model.alpha_ == ALPHAS[int(whole[0, :place].mean(axis=1).argmax())]
+    elif fold:
+        np.testing.assert_array_equal(model.score_path_[0, :1], whole[0, :1, :fold])
+    else:
+        assert model.score_path_.shape == (1, 3, 1)
+        assert model.score_path_[0, 0, 0] != whole[0, 0, 0]
 
 
 def test_ctrl_c_in_the_last_fit(stopping):
@@ -558,27 +564,34 @@ def test_ctrl_c_in_the_last_fit(stopping):
 
 
 @pytest.mark.parametrize("fold", [0, 1, 2])
-def test_ctrl_c_in_greedy_selection(fold, rng, monkeypatch):
+@pytest.mark.parametrize("terms", [0, 2])
+def test_ctrl_c_in_greedy_selection(fold, terms, rng, monkeypatch):
+    """Models that all folds know are kept, or else the folds that know one."""
     X, y = interaction(rng, n=60, r=3)
+    whole = MKLRegressorCV(degree=2, solver="greedy", cv=3).fit(X, y).score_path_
     real, calls = Greedy.iterate, []
 
     def iterate(self, *arguments):
         calls.append(1)
+        number = len(calls)
         for state in real(self, *arguments):
-            yield state
-            if len(calls) == fold + 1 and state.k == 2:
+            if number == fold + 1 and state.active == terms:
                 raise KeyboardInterrupt
+            yield state
 
     monkeypatch.setattr(Greedy, "iterate", iterate)
     model = MKLRegressorCV(degree=2, solver="greedy", cv=3)
-    if fold == 0:
+    if fold == terms == 0:
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, y)
         return
-    with pytest.warns(InterruptedWarning, match=f"the choice rests on {fold} of 3 folds"):
+    folds = 3 if terms else fold
+    with pytest.warns(InterruptedWarning, match=f"the choice rests on {folds} of 3 folds"):
         model.fit(X, y)
-    assert np.all(np.isfinite(model.predict(X)))
-    assert model.n_terms_ == len(model.terms_)
+    known = max(terms, 1)
+    np.testing.assert_array_equal(model.score_path_[0, :known], whole[0, :known, :folds])
+    assert np.all(np.isnan(model.score_path_[0, known:]))
+    assert model.n_terms_ == len(model.terms_) < known
     assert len(model.explain(None)) == len(model.terms_)
 
 
@@ -631,27 +644,62 @@ def test_many_rows_are_split_once(estimator, rows, folds, rng):
     assert model.score_path_.shape == (1, 2, folds)
 
 
+def row_losses(means, error=0.02):
+    """Return losses of 40 rows with given sums and standard errors of all differences."""
+    waves = [np.cos(2 * np.pi * (k + 1) * (np.arange(40) + 0.5) / 40) for k in range(len(means))]
+    return (np.array(means)[:, None] + error * np.sqrt(39) * np.array(waves)) / 40
+
+
 @pytest.mark.parametrize(
-    ("scores", "features", "greedy", "over"),
+    ("losses", "kind", "over"),
     [
-        ([-1.0], 10, False, False),
-        ([-1.0, -1.0, -1.0, -1.0, -1.0, -1.0], 10, False, False),  # nothing has entered yet
-        ([-1.0, -1.1, -1.2], 10, False, False),
-        ([-1.0, -1.1, -1.2, -1.3], 10, False, False),  # it may still get better
-        ([-1.0, -2.1, -2.2, -2.3], 10, False, True),  # three that are twice as bad
-        ([-1.0, -2.1, -2.1, -2.1, -2.1], 10, False, False),  # the same one again
-        ([-1.0, -1.1, -1.2, -1.3], 10, True, False),
-        ([-1.0, -1.1, -1.2, -1.3, -1.4, -1.5, -1.6], 10, True, True),
-        ([-1.0, -0.5, -0.4, -0.3], 10, False, False),
-        ([-1.0, -0.5, -0.499, -0.498], 10, False, True),  # not worth the time
-        ([-1.0, -0.999, -0.998, -0.997], 10, False, False),  # a weak signal is still growing
-        ([-1.0, -0.5, -0.4], 8_001, False, True),
-        ([-1.0, -0.5, -0.4], 8_001, True, False),
+        ([1.0], "", False),
+        ([1.0, 0.5], "", False),
+        ([1.0, 1.0, 1.0, 1.0, 1.0, 1.0], "", False),  # nothing has entered yet
+        ([1.0, 1.01, 1.02, 1.03, 1.04, 1.035], "", False),  # it may still get better
+        ([1.0, 1.001, 1.002, 1.003, 1.004, 1.005, 1.006, 1.007], "", False),
+        ([1.0, 1.001, 1.002, 1.003, 1.004, 1.005, 1.006, 1.007, 1.008], "", True),  # long enough
+        ([1.0, 1.05], "", False),  # one bad model
+        ([1.0, 1.03, 1.06], "", True),  # hopeless
+        ([1.0, 1.02, 1.045], "", False),
+        ([1.0, 0.96, 0.97, 0.98], "", False),  # what was found is little
+        ([1.0, 0.96, 0.97, 1.02], "", True),
+        ([1.0, 0.5, 0.51], "", False),
+        ([1.0, 0.5, 0.51, 0.52], "", True),
+        ([1.0, 0.5, 0.51, 0.51 + 1e-12], "", False),  # the same one again
+        ([1.0, 0.5, 0.4, 0.39, 0.38, 0.37], "", False),
+        ([1.0, 0.5, 0.4, 0.3995, 0.399], "", True),  # not worth the time
+        ([1.0, 0.999, 0.998, 0.997], "", False),  # a weak signal is still growing
+        ([1.0, 0.95, 0.945, 0.947], "", False),  # little, but not little of what was gained
+        ([1.0, 0.5, 0.51, 0.52, 0.53], "small", False),
+        ([1.0, 0.5, 0.51, 0.52, 0.53, 0.54], "small", True),
+        ([1.0, 0.5, 0.4, 0.3995, 0.399], "small", False),
+        ([1.0, 0.97, 0.98, 0.99, 0.98, 0.99, 0.98], "small", False),
+        ([1.0, 0.5, 0.51, 0.52], "guess", True),
+        ([1.0, 0.97, 0.98, 1.0], "guess", True),
+        ([1.0, 0.97, 0.98], "guess", False),
+        ([1.0, 1.1, 1.2, 1.3, 1.4, 1.5], "greedy", False),
+        ([1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6], "greedy", True),
     ],
 )
-def test_when_a_path_ends(scores, features, greedy, over):
-    solution = SimpleNamespace(in_features=True, coefficients=np.zeros((features, 1)))
-    assert ended(scores, SimpleNamespace(solution=solution), greedy) == over
+def test_when_a_path_ends(losses, kind, over):
+    sizes = np.arange(40) if kind == "greedy" else np.geomspace(1, 1e-6, 25)
+    assert ended(row_losses(losses), sizes, **({kind: True} if kind else {})) == over
+
+
+def test_losses_exceed_others_by_a_share_and_by_paired_errors(rng):
+    outcomes = set()
+    for shift in np.linspace(0.02, 0.2, 60):
+        others = rng.exponential(size=100)
+        losses = others + shift + rng.choice([0.03, 0.5]) * rng.normal(size=100)
+        t = stats.ttest_rel(losses, others).statistic
+        clear, much = t > 2, losses.sum() > 1.05 * others.sum()
+        assert exceeds(losses, others) == (clear and much)
+        outcomes.add((bool(clear), bool(much)))
+    assert len(outcomes) == 4
+    # A single part has no error.
+    assert exceeds(np.array([1.1]), np.array([1.0]))
+    assert not exceeds(np.array([1.01]), np.array([1.0]))
 
 
 @pytest.mark.parametrize("degree", [[1, 2], [2, 1], [2, 2]])
@@ -669,10 +717,10 @@ def test_degrees_with_kernels_of_their_own(degree, rng):
 
 def test_refits_stay_the_same_until_a_term_enters(rng):
     """A path of refits goes on over plateaus: products enter late next to strong effects."""
-    solution = SimpleNamespace(solution=SimpleNamespace(in_features=False))
-    assert not ended([-1.0, *[-0.5] * 9], solution, False)
-    assert not ended([-1.0, *[-0.5] * 9, -0.4], solution, False)
-    assert ended([-1.0, *[-0.5] * 9, -0.499, -0.498], solution, False)
+    sizes = np.geomspace(1, 1e-6, 25)
+    assert not ended(row_losses([1.0, *[0.5] * 9]), sizes)
+    assert not ended(row_losses([1.0, 0.5, *[0.6] * 9]), sizes)
+    assert ended(row_losses([1.0, 0.5, *[0.6] * 9, 0.61]), sizes)
     X = rng.normal(size=(700, 4)) * np.arange(1, 5) + 1
     y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=700)
     model = MKLRegressorCV(degree=2, p=1, debias=True, cv=3).fit(X, y)

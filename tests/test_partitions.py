@@ -392,23 +392,24 @@ def test_folds_need_weight(rng):
         MKLRegressorCV(degree=1, cv=5).fit(parts(X), parts(y), parts(weights))
 
 
-def test_ctrl_c_keeps_finished_folds(rng, monkeypatch):
-    from manykernels.fitting import crossval
+def test_ctrl_c_keeps_finished_models(rng, monkeypatch):
+    from manykernels.fitting import folds
     from manykernels.notices import InterruptedWarning
 
     X, y = table(rng, n=200)
-    folds, scores = [], crossval.score_fold
+    scored, real = [], folds.FoldModel
 
     def interrupted(*arguments):
-        folds.append(1)
-        if len(folds) == 3:
+        scored.append(1)
+        if len(scored) == 13:  # the third model in the third fold
             raise KeyboardInterrupt
-        return scores(*arguments)
+        return real(*arguments)
 
-    monkeypatch.setattr(crossval, "score_fold", interrupted)
-    with pytest.warns(InterruptedWarning, match="2 of 5 folds"):
+    monkeypatch.setattr(folds, "FoldModel", interrupted)
+    with pytest.warns(InterruptedWarning, match="5 of 5 folds and 2 models in each"):
         model = MKLRegressorCV(degree=2, cv=5).fit(parts(X), parts(y))
-    assert model.score_path_.shape[2] == 2
+    assert np.all(np.isfinite(model.score_path_[0, :2]))
+    assert np.all(np.isnan(model.score_path_[0, 2:]))
 
 
 def test_baselines_do_not_take_partitions(rng):

@@ -163,7 +163,7 @@ def test_each_set_of_rows_is_prepared_once(rng, monkeypatch):
     prepared.clear()
     # Functions of columns depend on the degree of the products to come.
     MKLRegressorCV(degree=[1, 2], kernels="auto", cv=3, n_alphas=4).fit(X, y)
-    assert prepared == [(90, 1), (90, 2), *[(60, 1), (60, 2)] * 3]
+    assert prepared == [(90, 1), (90, 2), *[(60, 1)] * 3, *[(60, 2)] * 3]
 
 
 def test_a_specification_is_a_value():

@@ -143,9 +143,12 @@ class MKLRegressorCV(Regression, BaseCV):
     """Regression whose strength, and if asked for exponent and degree, are cross-validated.
 
     In every fold, columns are standardised, kernels weighed and terms selected anew. Models of a
-    fold are fitted along a path from strong to weak penalties, each from the one before; a path
-    ends when three quarters of a decade of strength (six terms of greedy selection) brought
-    nothing, however finely it is sampled.
+    fold are fitted along a path from strong to weak penalties, each from the one before. The path
+    ends at the same model in all folds, by the mean of their losses: when half a decade of strength
+    lowered it by less than half a percent, or a whole decade brought nothing as long as models have
+    no more than 150 features. Before a model is clearly better than the first it goes on, up to two
+    decades, until one is clearly worse; that is by five percent and two standard errors over the
+    rows left out. Six terms that bring nothing end greedy selection.
 
     Parameters
     ----------
@@ -216,8 +219,8 @@ class MKLRegressorCV(Regression, BaseCV):
     score_path_ : ndarray of shape (n_candidates, n_alphas, n_folds)
         Mean losses on the rows left out, negative; NaN behind the end of a path.
     best_score_ : float
-        Mean over folds at the chosen setting; folds whose path has ended count with their last
-        score.
+        Mean over folds at the chosen setting; for greedy selection folds that ran out of terms
+        count with their last score.
     terms_, theta_, coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
 n_iter_, history_, function_ :
         Of the fit to all rows, as for :class:`MKLRegressor`.

@@ -7,32 +7,44 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array
-from ..limits import PATH_FEATURES
-from ..solvers import Result
 
 STEP_DECADES = 0.25
 """Decades of strength (log10) between the models by which a path is judged: those between two
 strengths of the default grid, which are 25 over six decades."""
 
-PATH_PATIENCE = 3
-"""A path ends when its models were worse than an earlier one for this number of steps. Set by
-judgement, not measured."""
+WORTHWHILE = 0.005
+"""A path ends when its last two steps, half a decade, lowered the mean loss by less than this share
+of it, and FADING says so too. Measured on the study in ``benchmarks/paths.py``."""
 
-BLIND_PATIENCE = 12
-"""Steps of patience while no model has lowered the loss by five percent: a product of variables
-without effects of their own enters late. Set by judgement, not measured."""
+FADING = 0.05
+"""Share of all that was gained so far that the last two steps bring at most where a path ends: at
+first the models of p > 1 get better by little, but by more and more. Measured on the study in
+``benchmarks/paths.py``."""
 
-HOPELESS = 1.0
-"""Patience is not prolonged for a last model whose loss exceeds the lowest by more than this share
-of it. Set by judgement, not measured."""
+SMALL_FEATURES = 150
+"""Largest number of features (rows, for kernels by matrices) of models that cost next to nothing.
+Measured on the study in ``benchmarks/paths.py``."""
+
+SMALL_PATIENCE = 4
+"""Steps for which models were worse than an earlier one before a path of small models ends: refits
+without a penalty jump. Measured on the study in ``benchmarks/paths.py``."""
+
+FOUND = 0.05
+"""Share by which a model must lower the loss of the first one to have found something. Until then a
+path ends only when it is worse than its best model by as much: a product of variables without
+effects of their own enters late. Measured on the study in ``benchmarks/paths.py``."""
+
+ERRORS = 2.0
+"""Standard errors of a difference of losses that it must exceed too. Measured on the study in
+``benchmarks/paths.py``."""
+
+BLIND_PATIENCE = 8
+"""Steps after which a path that has found nothing ends, however little worse it is. Set by
+judgement: no path of the study in ``benchmarks/paths.py`` came to it."""
 
 GREEDY_PATIENCE = 6
 """Greedy selection, whose models differ by a single term, ends when this number of models in a row
 were worse than an earlier one. Set by judgement, not measured."""
-
-WORTHWHILE = 0.01
-"""A path of strengths also ends when its last two steps lowered the loss by less than this share,
-once a model has lowered it by five times as much. Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +67,10 @@ class Candidate:
 
 
 def carried(scores: Array) -> Array:
-    """Return scores in which folds whose path has ended keep their last one.
+    """Return scores in which folds that have no more models keep their last one.
 
-    A path ends where its models get worse or hardly better. Others go on, and so that the first
-    to end does not end the comparison, models count as soon as half of the folds know them.
+    Greedy selection may run out of terms in some folds. Models count as soon as half of the folds
+    know them.
 
     Parameters
     ----------
@@ -98,37 +110,60 @@ def lowest_degree(
 
 
 def ended(
-    scores: list[float], result: Result, greedy: bool, strengths: Array | None = None
+    losses: Array, sizes: Array, greedy: bool = False, small: bool = False, guess: bool = False
 ) -> bool:
-    """Tell whether a path ends with its last model, ``result``, given the scores of all so far.
+    """Tell whether a path ends with its last model, given the losses of all so far.
 
-    Strengths, descending, are those of the whole path or of its models so far; without them all
-    models are judged. With them a path ends at about the same strength however finely it is
-    sampled.
+    Parameters
+    ----------
+    losses : ndarray of shape (models, parts)
+        What each row left out adds to the mean loss over folds; a row of numbers for each model.
+    sizes : ndarray
+        Strengths, descending, of the whole path or of its models so far. A path ends at about the
+        same strength however finely it is sampled.
+    greedy : bool
+        Whether sizes are numbers of terms.
+    small : bool
+        Whether the last model costs next to nothing.
+    guess : bool
+        Whether a guess will do. Then there is no more patience with small models and with paths
+        that have found nothing than with others.
     """
-    solution = result.solution
-    if not greedy and solution.in_features and len(solution.coefficients) > PATH_FEATURES:
-        return True
-    judged = np.array(scores)
-    if strengths is not None and not greedy:
-        places = first_of_steps(strengths[: len(scores)])
-        if places[-1] != len(scores) - 1:
+    if not greedy:
+        places = first_of_steps(sizes[: len(losses)])
+        if places[-1] != len(losses) - 1:
             return False
-        judged = judged[places]
+        losses = losses[places]
+    mean = losses.sum(axis=1)
     # Refits without a penalty stay the same until a term enters: such models count once.
-    same = np.isclose(judged[1:], judged[:-1], rtol=1e-9, atol=0.0)
-    judged = judged[np.concatenate([[True], ~same])]
-    best = judged.max()
-    worse = int(judged[::-1].argmax())
+    fresh = np.concatenate([[True], ~np.isclose(mean[1:], mean[:-1], rtol=1e-9, atol=0.0)])
+    losses, mean = losses[fresh], mean[fresh]
+    best = int(mean.argmin())
+    worse = len(mean) - 1 - best
     if greedy:
         return worse >= GREEDY_PATIENCE
-    gained = best > judged[0] * (1 - 5 * WORTHWHILE)
-    blind = not gained and judged[-1] > best * (1 + HOPELESS)
-    if worse >= (BLIND_PATIENCE if blind else PATH_PATIENCE):
-        return True
-    if not gained or len(judged) < 3:
-        return False
-    return bool(-best > (1 - WORTHWHILE) * -judged[:-2].max())
+    if guess or not small:
+        before = mean[:-2].min(initial=np.inf)
+        share = min(WORTHWHILE * before, FADING * (mean[0] - mean[best]))
+        idle = bool(before - mean[best] <= share)
+    else:
+        idle = worse >= SMALL_PATIENCE
+    if guess or not idle:
+        return idle
+    found = exceeds(losses[0], losses[best]) or exceeds(losses[-1], losses[best])
+    return found or worse >= BLIND_PATIENCE
+
+
+def exceeds(losses: Array, others: Array) -> bool:
+    """Tell whether a loss exceeds another clearly, given what each row adds to them.
+
+    That is by the share FOUND, and by ERRORS standard errors of the difference, which is a sum over
+    rows. With a single part that error is not known and the share decides.
+    """
+    parts = losses - others
+    spread = parts - parts.mean()
+    error = np.sqrt(np.sum(spread**2) * len(parts) / max(len(parts) - 1, 1))
+    return bool(parts.sum() > max(FOUND * others.sum(), ERRORS * error))
 
 
 def first_of_steps(strengths: Array) -> list[int]:

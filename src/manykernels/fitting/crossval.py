@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import effective_n_jobs
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
 
 from ..arrays import Array
 from ..backend import generator
-from ..function import Function, Predictor, without_shares
+from ..function import Predictor
 from ..limits import SPLIT_ROWS
 from ..notices import InterruptedWarning, notify
 from ..rows import Fits, Prepared, Rows
-from ..solvers import Result
-from ..spec import Search, Spec, StopRule
-from .choose import Candidate, carried, ended, lowest_degree
-from .progress import CHOOSING, Progress, current
+from ..spec import Search, Spec
+from .choose import Candidate, carried, lowest_degree
+from .folds import Fold, FoldModel
+from .paths import Paths, finished, in_processes, in_step
 
 EXPLAINED = 0.01
 """Share of the risk that the model of the largest strength explains, so that paths begin with
@@ -31,56 +30,6 @@ SPAN = 1e-6
 
 UNEXPLAINED = 1e-20
 """Kernels that explain less than this share of the risk at unit strength explain rounding only."""
-
-FOLD_TOL = 3.0
-"""Tolerance of the models of folds, which are only compared, relative to that of the last fit. Set
-by judgement, not measured."""
-
-
-@dataclass(frozen=True)
-class Fold:
-    """A fold: which rows are in it, which it is of how many, and its source of randomness."""
-
-    train: Array
-    test: Array
-    number: int
-    of: int
-    seed: int
-
-
-@dataclass(frozen=True)
-class FoldPath:
-    """The models of one candidate in one fold, in the order of its sizes.
-
-    Attributes
-    ----------
-    scores : list of float
-        Mean losses on the rows left out, negative.
-    models : list of FoldModel
-        The models.
-    """
-
-    scores: list[float]
-    models: list[FoldModel]
-
-
-@dataclass(frozen=True)
-class FoldModel:
-    """The model of the chosen setting in one fold.
-
-    Attributes
-    ----------
-    test : ndarray of int
-        The rows left out.
-    predictions : ndarray of shape (n_test, c) or None
-        Predictions (decision values for classes) on them; None for rows in parts.
-    function : Function
-        The model. Its kernels are in the order of the solver; shares of variance are not known.
-    """
-
-    test: Array
-    predictions: Array | None
-    function: Function
 
 
 @dataclass(frozen=True)
@@ -96,7 +45,7 @@ class Choice:
     best : pair of int
         The number of the candidate that was chosen, and of the size among its sizes.
     score : float
-        Its mean score; folds whose path has ended count with their last score.
+        Its mean score; folds that ran out of terms count with their last score.
     counts_terms : bool
         Whether sizes are numbers of terms (greedy selection) rather than strengths.
     degree, p, size : int, float, float or int
@@ -179,23 +128,22 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
         for number, ((train, test), seed) in enumerate(zip(splits, seeds, strict=True))
     ]
     # Folds may come from a generator, which cannot be copied and is not needed any more.
-    work = partial(score_fold, replace(spec, search=replace(search, cv=None)), rows, candidates)
-    workers = Parallel(n_jobs=search.n_jobs if rows.in_memory else 1, return_as="generator")
-    paths: list[list[FoldPath]] = []
-    interrupted = False
-    try:
-        for found, interrupted in workers(delayed(work)(fold) for fold in folds):
-            if not interrupted or not paths:
-                paths.append(found)
-            if interrupted:
-                break
-    except KeyboardInterrupt:
-        if not paths:
-            raise
-        interrupted = True
+    lasting = replace(spec, search=replace(search, cv=None))
+    jobs = effective_n_jobs(search.n_jobs) if rows.in_memory and len(folds) > 1 else 1
+    if jobs == 1:
+        paths, interrupted = in_step(lasting, rows, folds, candidates)
+    else:
+        paths, interrupted = in_processes(lasting, rows, folds, candidates, jobs)
     if interrupted:  # what is finished is kept
-        message = f"Interrupted: the choice rests on {len(paths)} of {len(folds)} folds."
-        notify(message, InterruptedWarning)
+        paths = finished(paths)
+        if not paths[0]:
+            raise KeyboardInterrupt
+        models = sum(len(own[0].models) for own in paths)
+        notify(
+            f"Interrupted: the choice rests on {len(paths[0])} of {len(folds)} folds and "
+            f"{models} models in each.",
+            InterruptedWarning,
+        )
     choice = _choose(search, candidates, paths, spec.greedy is not None)
     return choice, ready[choice.degree]
 
@@ -225,106 +173,33 @@ def sizes_of(spec: Spec, fits: Fits, rng: np.random.Generator) -> Array:
     return np.geomspace(largest, largest * SPAN, search.n_alphas)
 
 
-def path(
-    spec: Spec, fits: Fits, sizes: Array, stop: StopRule, rng: np.random.Generator
-) -> Iterator[Result]:
-    """Yield the models of a path, from simple to rich, each started from the one before."""
-    assert spec.search is not None
-    if spec.greedy is not None:
-        yield from fits.grow(spec.greedy, stop, rng)
-        return
-    watch, size = current(), spec.family.size(fits.family)
-    last: Result | None = None
-    for number, strength in enumerate(sizes.tolist()):
-        place = number, len(sizes)
-        progress = Progress(watch, size, stop.tol, stop.max_iter, stop.max_time, place)
-        last = fits.solve(spec.solver, strength, stop, rng, last, progress)
-        yield fits.refit(last) if spec.search.debias else last
-
-
-def score_fold(
-    spec: Spec, rows: Rows, candidates: Sequence[Candidate], fold: Fold
-) -> tuple[list[FoldPath], bool]:
-    """Return the paths of all candidates in a fold, and whether Ctrl-C cut them short."""
-    inside, outside = rows.split(fold.train, fold.test)
-    rng = np.random.default_rng(fold.seed)
-    stop = replace(spec.stop, tol=FOLD_TOL * spec.stop.tol)
-    paths: list[FoldPath] = []
-    # In a process of its own; here, the whole fit has its limit already.
-    with inside.threads():
-        degree = candidates[0].degree
-        prepared = inside.prepare(spec, degree)
-        for candidate in candidates:
-            if candidate.degree != degree and prepared.kernels.by_degree:
-                prepared = inside.prepare(spec, candidate.degree)
-            degree = candidate.degree
-            fits = prepared.fits(spec, degree, candidate.p)
-            judge = fits.judge(outside)
-            _begin(fold, len(paths), candidates)
-            own = FoldPath([], [])
-            paths.append(own)
-            try:
-                for result in path(spec, fits, candidate.sizes, stop, rng):
-                    loss, values = judge(result)
-                    learnt = without_shares(fits.family, result, fits.centre)
-                    function = Function(prepared.kernels, prepared.scaler, learnt, rows.classes)
-                    own.models.append(FoldModel(fold.test, values, function))
-                    own.scores.append(-loss)
-                    if result.interrupted:
-                        return paths, True
-                    if ended(own.scores, result, spec.greedy is not None, candidate.sizes):
-                        break
-            except KeyboardInterrupt:  # between two models: those before it are kept
-                if spec.greedy is not None or not paths[0].scores:
-                    raise
-                return paths, True
-    return paths, False
-
-
-def _begin(fold: Fold, number: int, candidates: Sequence[Candidate]) -> None:
-    """Say that the path of a candidate begins, if somebody watches this process."""
-    watch = current()
-    if watch is None:
-        return
-    share = CHOOSING / (fold.of * len(candidates))
-    done = fold.number * len(candidates) + number
-    label = f"degree {candidates[number].degree}"
-    label += f", fold {fold.number + 1} of {fold.of}" if fold.of > 1 else ""
-    watch.stage(label, done * share, (done + 1) * share)
-
-
 def _choose(
-    search: Search, candidates: list[Candidate], paths: list[list[FoldPath]], counts_terms: bool
+    search: Search, candidates: list[Candidate], paths: Paths, counts_terms: bool
 ) -> Choice:
     """Take the best mean score, or the simplest model within its standard error."""
-    longest = max(len(candidate.sizes) for candidate in candidates)
-    known = np.full((len(candidates), longest, len(paths)), np.nan)
-    for fold, found in enumerate(paths):
-        for number, own in enumerate(found):
-            known[number, : len(own.scores), fold] = own.scores
+    longest, count = max(len(candidate.sizes) for candidate in candidates), len(paths[0])
+    known = np.full((len(candidates), longest, count), np.nan)
+    for number, own in enumerate(paths):
+        for fold, path in enumerate(own):
+            known[number, : len(path.models), fold] = [model.score for model in path.models]
     table = carried(known)
     mean = table.mean(axis=2)
     top = np.unravel_index(int(mean.argmax()), mean.shape)
     number, place = lowest_degree(candidates, table, (int(top[0]), int(top[1])))
-    if search.one_standard_error and len(paths) > 1:
-        error = float(table[number, place].std(ddof=1)) / np.sqrt(len(paths))
+    if search.one_standard_error and count > 1:
+        error = float(table[number, place].std(ddof=1)) / np.sqrt(count)
         # Models come in the order from simple to rich.
         place = int(np.argmax(mean[number] >= mean[number, place] - error))
-    # A fold whose path ended sooner counts, and stands, with its last model.
-    folds = tuple(
-        _light(found[number].models[min(place, len(found[number].models) - 1)])
-        for found in paths
-        if len(found) > number and found[number].models
-    )
+    folds = []
+    for path in paths[number]:
+        # A fold that has no more models counts, and stands, with its last one.
+        model = path.models[min(place, len(path.models) - 1)].model
+        learnt = model.function.predictor
+        assert isinstance(learnt, Predictor)
+        # It holds no training rows, if it can do without.
+        function = replace(model.function, predictor=learnt.without_rows())
+        folds.append(replace(model, function=function))
     score, chosen = float(mean[number, place]), candidates[number]
     size = chosen.sizes[place].item()
     setting = chosen.degree, chosen.p, size
-    return Choice(candidates, known, (number, place), score, counts_terms, *setting, folds)
-
-
-def _light(model: FoldModel) -> FoldModel:
-    """Return a model that holds no training rows, if it can do without."""
-    learnt = model.function.predictor
-    assert isinstance(learnt, Predictor)
-    function = replace(model.function, predictor=learnt.without_rows())
-    return replace(model, function=function)
+    return Choice(candidates, known, (number, place), score, counts_terms, *setting, tuple(folds))

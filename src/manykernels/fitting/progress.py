@@ -158,7 +158,7 @@ class Progress:
     max_time : float or None
         Largest number of seconds.
     place : pair of int, default=(0, 1)
-        Number of the model and how many there are at most in the present stage.
+        Number of the model, which is a stage of its own, and how many there are at most.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class Progress:
             (f"model {number + 1} of at most {models}, " if models > 1 else "")
             + f"round {state.k - 1}, best {state.active} of {approximately(self.size):.3g} "
             f"kernels, objective {record['objective']:.6g}{certified}",
-            (number + share) / models,
+            share,
         )
 
     def _share(self, iterations: int, seconds: float, gap: float) -> float:

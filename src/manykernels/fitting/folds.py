@@ -1,0 +1,142 @@
+"""The models of a fold along a path, and how they do on the rows left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..function import Function, without_shares
+from ..limits import PATH_FEATURES
+from ..rows import Prepared, Rows
+from ..solvers import Result
+from ..spec import Spec
+from .choose import SMALL_FEATURES, Candidate
+from .progress import CHOOSING, Progress, current
+
+FOLD_TOL = 3.0
+"""Tolerance of the models of folds, which are only compared, relative to that of the last fit. Set
+by judgement, not measured."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A fold: which rows are in it, which it is of how many, and its source of randomness."""
+
+    train: Array
+    test: Array
+    number: int
+    of: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class FoldModel:
+    """The model of the chosen setting in one fold.
+
+    Attributes
+    ----------
+    test : ndarray of int
+        The rows left out.
+    predictions : ndarray of shape (n_test, c) or None
+        Predictions (decision values for classes) on them; None for rows in parts.
+    function : Function
+        The model. Its kernels are in the order of the solver; shares of variance are not known.
+    """
+
+    test: Array
+    predictions: Array | None
+    function: Function
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A model of a fold and how it does on the rows left out.
+
+    Attributes
+    ----------
+    model : FoldModel
+        The model.
+    score : float
+        The mean loss, negative.
+    losses : ndarray
+        What each row left out adds to the mean loss; for rows in parts the mean loss alone.
+    small, large : bool
+        Whether the model has few features and costs next to nothing; more than a path should go on
+        with.
+    interrupted : bool
+        Whether Ctrl-C cut it short.
+    """
+
+    model: FoldModel
+    score: float
+    losses: Array
+    small: bool
+    large: bool
+    interrupted: bool
+
+
+@dataclass
+class FoldRows:
+    """The rows of a fold: to train on, left out, and prepared for the degree in use."""
+
+    spec: Spec
+    classes: Array
+    fold: Fold
+    inside: Rows
+    outside: Any
+    ready: tuple[int, Prepared] | None = None
+
+    def models(self, candidates: Sequence[Candidate], number: int) -> Iterator[Scored]:
+        """Yield the models of a candidate, from simple to rich, each started from the one before.
+
+        They depend on nothing but the fold and the candidate, not on what else was fitted.
+        """
+        spec, fold, rows, candidate = self.spec, self.fold, self.outside, candidates[number]
+        assert spec.search is not None
+        if self.ready is None or (
+            self.ready[0] != candidate.degree and self.ready[1].kernels.by_degree
+        ):
+            self.ready = candidate.degree, self.inside.prepare(spec, candidate.degree)
+        prepared = self.ready[1]
+        fits = prepared.fits(spec, candidate.degree, candidate.p)
+        judge, family, count = fits.judge(rows), fits.family, len(candidate.sizes)
+        stop = replace(spec.stop, tol=FOLD_TOL * spec.stop.tol)
+        limits = spec.family.size(family), stop.tol, stop.max_iter, stop.max_time
+        rng = np.random.default_rng([fold.seed, number])
+        grown = fits.grow(spec.greedy, stop, rng) if spec.greedy is not None else None
+        watch, share = current(), CHOOSING / (len(candidates) * count * fold.of)
+        label = f"degree {candidate.degree}"
+        label += f", fold {fold.number + 1} of {fold.of}" if fold.of > 1 else ""
+        last: Result | None = None
+        for place, size in enumerate(candidate.sizes.tolist()):
+            if watch is not None:
+                done = (number * count + place) * fold.of + fold.number
+                watch.stage(label, done * share, (done + 1) * share)
+            if grown is None:
+                progress = Progress(watch, *limits, (place, count))
+                last = fits.solve(spec.solver, size, stop, rng, last, progress)
+                result = fits.refit(last) if spec.search.debias else last
+            elif (more := next(grown, None)) is not None:
+                result = more
+            else:
+                return
+            loss, values = judge(result)
+            losses = np.array([loss])
+            if values is not None:
+                weights = rows.weights / (rows.weights.sum() or 1.0)
+                losses = weights * spec.loss.value(rows.y, values - fits.centre).sum(axis=1)
+            learnt = without_shares(family, result, fits.centre)
+            function = Function(prepared.kernels, prepared.scaler, learnt, self.classes)
+            features = len(result.solution.coefficients)
+            yield Scored(
+                FoldModel(fold.test, values, function),
+                -loss,
+                losses,
+                features <= SMALL_FEATURES,
+                result.solution.in_features and features > PATH_FEATURES,
+                result.interrupted,
+            )
