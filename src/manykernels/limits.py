@@ -117,6 +117,10 @@ GAUSSIAN_FEATURES = 200
 GAUSSIAN_VALUES = 2**24
 """Most values of a Gaussian kernel held at a time: 128 MB. Set by judgement, not measured."""
 
+PREDICTED_ENTRIES = 2**24
+"""Numbers (128 MB) of the features of columns that are made at a time for predictions. Set by
+judgement, not measured."""
+
 MEMORY_SHARE = 0.6
 """Share of the memory of the machine or device beyond which work is refused. Set by judgement, not
 measured."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -228,25 +230,27 @@ class HeldOut:
     """
 
     def __init__(self, fits: MemoryFits, rows: MemoryRows) -> None:
-        prepared = fits.prepared
         self.fits, self.rows = fits, rows
-        self.bases = prepared.kernels.on(scaled(prepared.scaler, rows.X), rows.X, rows.place)
-        self.here = fits.family.on(self.bases)
+        self.scaled = scaled(fits.prepared.scaler, rows.X)
         self.columns: dict[Index, Array] = {}
+
+    def bases(self, used: Collection[int] | None = None) -> FeatureBlocks | GramStack:
+        """Return the base kernels on the rows, at least those used, by default all."""
+        return self.fits.prepared.kernels.on(self.scaled, self.rows.X, self.rows.place, used)
+
+    @cached_property
+    def all_bases(self) -> FeatureBlocks | GramStack:
+        """All base kernels on the rows."""
+        return self.bases()
 
     def __call__(self, result: Result) -> tuple[float, Array]:
         """Return the mean loss, and decision values of shape (n_new, c)."""
         solution, problem = result.solution, self.fits.problem
         if not solution.in_features or result.closed:
             learnt = make_predictor(self.fits.family, result, problem.weights)
-            values = learnt.decision(self.bases)
+            values = learnt.decision(self.all_bases)
         else:
-            fresh = [index for index in result.indices if index not in self.columns]
-            if fresh:
-                columns, owners = self.here.features(fresh)
-                columns = to_host(columns)
-                for i, index in enumerate(fresh):
-                    self.columns[index] = columns[:, owners == i]
+            self._add([index for index in result.indices if index not in self.columns])
             values = np.zeros((len(self.rows.y), len(solution.intercept))) + solution.intercept
             parts = [self.columns[index] for index in result.indices]
             if parts:
@@ -255,6 +259,19 @@ class HeldOut:
         held = self.rows.weights / (self.rows.weights.sum() or 1.0)
         losses = problem.loss.value(self.rows.y, values)
         return float(np.sum(held[:, None] * losses)), values + self.fits.centre
+
+    def _add(self, fresh: Sequence[Index]) -> None:
+        """Make the features of kernels that are new."""
+        if not fresh:
+            return
+        family, bases = self.fits.family, None
+        if self.fits.prepared.kernels.learns:
+            bases = self.bases(frozenset(chain.from_iterable(family.products(fresh))))
+        columns, owners = family.on(bases or self.all_bases).features(fresh)
+        columns = to_host(columns)
+        edges = np.searchsorted(owners, np.arange(len(fresh) + 1)).tolist()
+        for index, (start, stop) in zip(fresh, pairwise(edges), strict=True):
+            self.columns[index] = columns[:, start:stop]
 
 
 def _refuse_overflow(bases: FeatureBlocks | GramStack, degree: int) -> None:
