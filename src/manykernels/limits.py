@@ -135,8 +135,9 @@ REFUSED_FACTOR = 100.0
 """Factor by which a solver that was asked for may exceed ``WORK_LIMIT`` before it is refused: some
 quarter of an hour for one step. Set by judgement, not measured."""
 
-LISTED_LIMIT = 2_000_000
-"""Number of kernels up to which a list of all is affordable. Set by judgement, not measured."""
+LISTED_LIMIT = 2_500_000
+"""Number of kernels up to which a list of all is affordable: a fit by full passes over two million
+takes some 700 megabytes."""
 
 DEVICE_FACTOR = 100.0
 """Factor by which a device other than the host affords more multiplications. An order of

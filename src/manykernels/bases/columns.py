@@ -48,6 +48,14 @@ def products_of_columns(features: Any, products: Products) -> Array:
     return take(out, np.argsort(order), axis=0).T
 
 
+def products_of_table(features: Any, table: Array) -> Array:
+    """Return products of columns, given by the rows of a table of their numbers, as rows."""
+    out = filled(1.0, (len(table), features.shape[0]), features)
+    if table.shape[1]:
+        _multiply(features, table, out)
+    return out
+
+
 def all_products_of_columns(features: Any, tables: Sequence[Array]) -> Array:
     """Return all products of columns of a matrix of degree 0, 1, ... side by side.
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Array, Index, Product
-from ..backend import approximately, beside
+from ..backend import approximately, beside, on_host, times
 from ..bases import BaseKernels
 from ..bases.columns import all_products_of_columns
 from ..limits import POLYNOMIAL_BYTES
@@ -19,6 +20,15 @@ from .base import KernelFamily, as_numbers
 from .index_sets import IndexSet, Monomials, all_indices, elementary, without
 from .pricing import Pricer, ProductPricer
 from .product_field import ProductField
+
+
+class SharedList(list[Index]):
+    """A list of kernels that is kept as long as somebody uses it."""
+
+
+SHARED_LISTS: WeakValueDictionary[tuple[int, int, bool], SharedList] = WeakValueDictionary()
+"""Lists of all products, by the number of base kernels, the degree and whether factors differ. A
+list of millions takes hundreds of megabytes, and all folds have the same one."""
 
 
 class ProductFamily(KernelFamily):
@@ -123,9 +133,44 @@ class ProductFamily(KernelFamily):
         return np.asarray((copies / approximately(self.size)) ** (1 / nu))
 
     def indices(self) -> list[Index]:
-        """Return all distinct kernels, by degree, then in lexicographic order."""
-        columns = [[column.tolist() for column in table.T] for table in self.tables[1:]]
-        return [(), *chain.from_iterable(zip(*part, strict=True) for part in columns)]
+        """Return all distinct kernels, by degree, then in lexicographic order.
+
+        Families of the same products share one list, which must not be changed.
+        """
+        key = self.bases.count, self.degree, self.index_set.strict
+        known = SHARED_LISTS.get(key)
+        if known is None:
+            columns = [[column.tolist() for column in table.T] for table in self.tables[1:]]
+            products = chain.from_iterable(zip(*part, strict=True) for part in columns)
+            known = SHARED_LISTS[key] = SharedList([(), *products])
+        return known
+
+    def gram_of_all(self, theta: Array) -> Array:
+        r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i` over all kernels, in listed order."""
+        if not (self.explicit and self.bases.single):
+            return super().gram_of_all(theta)
+        return self.blocks.sum_of_tables(self.tables, self._by_degree(theta))
+
+    def expansion_of_all(self, theta: Array, alpha: Array, other: Self) -> Array:
+        r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i \alpha` on the rows of ``other``."""
+        single = self.explicit and self.bases.single and on_host(self.bases.matrix)
+        if self.degree > 2 or not single:
+            return super().expansion_of_all(theta, alpha, other)
+        weights = self._by_degree(theta)
+        out = np.zeros((other.rows, alpha.shape[1])) + weights[0] * alpha.sum(axis=0)
+        if self.degree > 0:
+            linear = weights[1][:, None] * times(self.bases.matrix.T, alpha)
+            out += times(other.bases.matrix, linear)
+        if self.degree > 1:
+            strict, there = self.index_set.strict, other.blocks
+            out += self.blocks.expansion_of_pairs(alpha, weights[2], strict, there)
+        return out
+
+    def _by_degree(self, theta: Array) -> list[Array]:
+        r"""Return :math:`\theta_i \rho_i^{-2}` of all kernels, degree by degree."""
+        weight, ends = self.index_set.weight, np.cumsum([len(table) for table in self.tables])
+        parts = zip(np.split(theta, ends[:-1]), self.table_multiplicities, self.rho, strict=True)
+        return [part * weight(m) / rho**2 for part, m, rho in parts]
 
     def all_features(self) -> tuple[Array, Array]:
         """Return the features of all kernels, from tables of indices where these are enough."""

@@ -246,7 +246,14 @@ class HeldOut:
     def __call__(self, result: Result) -> tuple[float, Array]:
         """Return the mean loss, and decision values of shape (n_new, c)."""
         solution, problem = result.solution, self.fits.problem
-        if not solution.in_features or result.closed:
+        family = self.fits.family
+        whole = family.listable and len(result.indices) == family.distinct
+        expanded = not (solution.in_features or result.closed)
+        if expanded and whole and result.indices is family.indices():
+            there = family.on(self.all_bases)
+            values = family.expansion_of_all(result.theta, solution.coefficients, there)
+            values = values + solution.intercept
+        elif not solution.in_features or result.closed:
             learnt = make_predictor(self.fits.family, result, problem.weights)
             values = learnt.decision(self.all_bases)
         else:
