@@ -139,6 +139,10 @@ LISTED_LIMIT = 2_500_000
 """Number of kernels up to which a list of all is affordable: a fit by full passes over two million
 takes some 700 megabytes."""
 
+DUAL_WORK = 1e10
+"""Multiplications of one full pass from which on the dual is solved by Newton's method where the
+family allows it: about a second. Set by judgement, not measured."""
+
 DEVICE_FACTOR = 100.0
 """Factor by which a device other than the host affords more multiplications. An order of
 magnitude, see ``benchmarks/gpu.py``."""

@@ -31,7 +31,6 @@ from .columns import (
     Products,
     Scales,
     products_of_columns,
-    products_of_table,
     scale_rows,
     split_rows,
 )
@@ -195,43 +194,6 @@ class FeatureBlocks:
             right = other.products(products[part], scales[part])[0] if other else left
             total += (left * beside(weights[part][owners], left)) @ right.T
         return total
-
-    def sum_of_tables(self, tables: Sequence[Array], weights: Sequence[Array]) -> Array:
-        r"""Return :math:`\sum_i w_i K_i` of product kernels of single columns, :math:`w_i \ge 0`.
-
-        Each table lists products of one degree, as numbers of columns; O(n^2) for each.
-        """
-        total = filled(0.0, (self.rows, self.rows), self.features)
-        room = max(1, BATCH_ENTRIES // max(1, self.rows))
-        for table, own in zip(tables, weights, strict=True):
-            for start in range(0, len(table), room):
-                columns = products_of_table(self.features, table[start : start + room])
-                columns *= beside(np.sqrt(own[start : start + room])[:, None], columns)
-                total += columns.T @ columns
-        return total
-
-    def expansion_of_pairs(
-        self, state: Array, weights: Array, strict: bool, other: FeatureBlocks
-    ) -> Array:
-        r"""Return :math:`\sum_i w_i K_i V` on other rows, over all pairs of single columns.
-
-        V is the state of the empty prefix; pairs as in :meth:`pairs`. O(n r^2) for each column of
-        V, with two matrix products and no kernel matrix.
-        """
-        out, done = np.zeros((other.rows, state.shape[1])), 0
-        height = max(1, PAIR_ENTRIES // max(1, self.count))
-        right, there = dense(self.features), dense(other.features)
-        for start in range(0, self.count, height):
-            stop = min(start + height, self.count)
-            kept = np.arange(start, self.count) >= np.arange(start, stop)[:, None] + int(strict)
-            own = weights[done : done + int(kept.sum())]
-            done += len(own)
-            for c in range(state.shape[1]):
-                table = self._weighted_products(right[:, start:stop], right[:, start:], state[:, c])
-                table[~kept] = 0.0
-                table[kept] *= own
-                out[:, c] += np.sum((there[:, start:stop] @ table) * there[:, start:], axis=1)
-        return out
 
     def mean_squares(
         self, products: Products, scales: Array, row_weights: Array

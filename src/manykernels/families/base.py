@@ -218,6 +218,13 @@ class KernelFamily(ABC):
         kernels = list(compress(self.indices(), live.tolist()))
         return times(other.gram(kernels, theta[live], self), alpha)
 
+    def inner_of_all(self, alpha: Array) -> Array | None:
+        """Return the inner products of the features of all kernels with dual variables.
+
+        One feature a kernel, in listed order, of shape (d, c); None where there is no short way.
+        """
+        return None
+
     def batches(self, indices: Sequence[Index]) -> list[slice]:
         """Cut a list of kernels so that the features of a part stay of bounded size."""
         return self.blocks.batches(self.products(indices))

@@ -56,6 +56,7 @@ class Pass:
     theta: Array
     solution: DualSolution
     certificate: Certificate
+    gradient_power: float | None = None
 
     final = True
     constants = None
