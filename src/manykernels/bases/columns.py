@@ -42,7 +42,8 @@ def products_of_columns(features: Any, products: Products) -> Array:
     start = int(np.count_nonzero(degrees == 0))
     for degree in np.unique(degrees[degrees > 0]).tolist():
         which = order[start : start + int(np.count_nonzero(degrees == degree))]
-        table = np.array([products[i] for i in which.tolist()])
+        numbers = chain.from_iterable(products[i] for i in which.tolist())
+        table = np.fromiter(numbers, dtype=int, count=degree * len(which)).reshape(-1, degree)
         _multiply(features, table, out[start : start + len(which), :])
         start += len(which)
     return take(out, np.argsort(order), axis=0).T

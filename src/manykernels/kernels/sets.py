@@ -27,7 +27,7 @@ from ..feature_maps import (
     features_of_maps,
     fit_maps,
 )
-from .argument import parse_function, parse_maps
+from .argument import numbers_by_name, parse_function, parse_maps
 from .functions import KernelFunction, Precomputed, check_gram, rbf, refuse_large
 
 
@@ -366,7 +366,8 @@ def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> Kern
     if any(mapped):
         functions, columns, names = parse_maps(items, mapped, feature_names)
     else:
-        parsed = [parse_function(j, *item, feature_names) for j, item in enumerate(items)]
+        known = numbers_by_name(feature_names)
+        parsed = [parse_function(j, *item, feature_names, known) for j, item in enumerate(items)]
         functions, columns, names = (list(part) for part in zip(*parsed, strict=True))
     times = Counter(names)
     names = [name if times[name] == 1 else f"{name}[{j}]" for j, name in enumerate(names)]

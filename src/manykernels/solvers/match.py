@@ -19,6 +19,7 @@ from ..limits import (
     WORK_LIMIT,
 )
 from ..losses import Loss
+from ..notices import SlowWarning, notify
 from ..objective import Problem
 from .base import Needs, Solver, refuse_kinks, refuse_matrices
 from .closed_form import ClosedForm
@@ -93,7 +94,9 @@ def match(asked: str | Solver, problem: Problem, family: KernelFamily) -> Solver
     if needs.features and not family.explicit:
         refuse_matrices(needs.title)
     solver = choose(asked, problem, family) if isinstance(asked, str) else asked
-    _refuse_family(asked, getattr(solver, "needs", needs), problem, family)
+    needs = getattr(solver, "needs", needs)
+    _refuse_family(asked, needs, problem, family)
+    _warn_of_time(asked, needs, problem, family)
     return solver
 
 
@@ -170,6 +173,20 @@ def _refuse_family(
             f"solver={_named(asked)} needs a family whose kernels can all be priced; got "
             f"{approximately(family.distinct):.3g} kernels on {family.rows} rows, {work:.1e} "
             'multiplications at a time. Use a smaller degree or solver="mirror-descent".'
+        )
+
+
+def _warn_of_time(
+    asked: str | Solver, needs: Needs, problem: Problem, family: KernelFamily
+) -> None:
+    """Warn before work starts if a solver that was asked for takes a minute or more for a step."""
+    cost = costs(family, problem.y.shape[1])
+    if needs.priced and cost.limit < cost.pricing < float("inf"):
+        notify(
+            f"solver={_named(asked)} looks at {approximately(family.distinct):.3g} kernels on "
+            f"{family.rows} rows again and again, {cost.pricing:.1e} multiplications at a time: "
+            "that takes minutes to hours. Use a smaller degree or fewer columns.",
+            SlowWarning,
         )
 
 
