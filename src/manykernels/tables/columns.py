@@ -38,7 +38,8 @@ class Number:
     def values(self, column: pd.Series) -> Array:
         """Return the values as floats, NaN where missing."""
         found = as_numbers(column, self.style).to_numpy(dtype=float, na_value=np.nan)
-        self._refuse(column[column.notna() & np.isnan(found)], "numbers", "Correct the file.")
+        if not pd.api.types.is_numeric_dtype(column):
+            self._refuse(column[column.notna() & np.isnan(found)], "numbers", "Correct the file.")
         if np.isinf(found).any():
             raise TableError(f"column {self.name!r} has infinite values. Correct the file.")
         return found

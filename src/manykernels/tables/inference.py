@@ -38,6 +38,9 @@ MOST_CATEGORIES = 30
 """Most categories of a column that have a level of their own; rarer ones are one level together.
 Set by judgement, not measured."""
 
+LISTS = (list, dict, np.ndarray)
+"""Types of values that are several values."""
+
 LEAST_IDENTIFIERS = 20
 """Fewest values of a column that may look like an identifier. Set by judgement, not measured."""
 
@@ -64,7 +67,8 @@ def learn_columns(
     for name in frame.columns:
         column = frame[name]
         known = column.dropna()
-        if known.map(lambda value: isinstance(value, list | dict | np.ndarray)).any():
+        numeric = pd.api.types.is_numeric_dtype(known)
+        if not numeric and known.map(lambda value: isinstance(value, LISTS)).any():
             findings.unusable[str(name)] = "holds lists, not single values"
         elif known.empty:
             findings.left_out.setdefault("no values", []).append(str(name))
