@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, NamedTuple
@@ -65,14 +64,17 @@ class Spline(Centred):
         values = all_functions.values[:, band]
         self.lowest = values[weights > 0].min(axis=0)
         self.highest = values[weights > 0].max(axis=0)
-        raw = np.clip(values, self.lowest, self.highest)
+        raw = self._clipped(values)
         return self._centre(raw, weights)._centred(raw)
 
     def _learn(self, x: Array, weights: Array) -> None:
         self.fit_band(smooth_functions(x, weights, self.rank), weights)
 
     def _raw(self, x: Array) -> Array:
-        return np.clip(self.basis(x) @ self.axes, self.lowest, self.highest)
+        return self._clipped(self.basis(x) @ self.axes)
+
+    def _clipped(self, values: Array) -> Array:
+        return np.clip(values, self.lowest, self.highest)
 
     def basis(self, x: Array) -> sparse.csr_array:
         """Return the values of the B-splines that the functions are made of."""
@@ -86,7 +88,7 @@ class Spline(Centred):
 
     def features_from(self, basis: sparse.csr_array) -> Array:
         """Return centred features from the values of the B-splines."""
-        return self._centred(np.clip(basis @ self.axes, self.lowest, self.highest))
+        return self._centred(self._clipped(basis @ self.axes))
 
 
 class SmoothFunctions(NamedTuple):
@@ -120,10 +122,11 @@ def smooth_functions(x: Array, weights: Array, rank: int) -> SmoothFunctions:
         return SmoothFunctions(places, evenly, knots, np.empty((count + 2, 0)), x[:, None][:, :0])
     basis = cubic_basis(np.interp(x, places, evenly), count)
     mean = weights @ basis
-    size, cells = count + 2, basis.indices.reshape(-1, 4)
-    products = weights[:, None, None] * _pairs(basis.data.reshape(-1, 4), np.multiply)
-    among = _pairs(cells, lambda left, right: size * left + right)
-    spread = np.bincount(among.ravel(), products.ravel(), size**2).reshape(size, size)
+    # The products of the four B-splines of each row, added up where they belong.
+    size, cells, own = count + 2, basis.indices.reshape(-1, 4), basis.data.reshape(-1, 4)
+    products = (weights[:, None] * own)[:, :, None] * own[:, None, :]
+    places_of = size * cells[:, :, None] + cells[:, None, :]
+    spread = np.bincount(places_of.ravel(), products.ravel(), size**2).reshape(size, size)
     spread -= np.outer(mean, mean)
     # The functions that vary most over the rows for how they bend, the constant excepted.
     # Some variance among the bends tells straight lines, which have none, from each other;
@@ -135,11 +138,6 @@ def smooth_functions(x: Array, weights: Array, rank: int) -> SmoothFunctions:
     number = np.arange(axes.shape[1])
     axes = axes / np.sqrt(shares[number]) / (LEVEL_FUNCTIONS + number)
     return SmoothFunctions(places, evenly, knots, axes, basis @ axes)
-
-
-def _pairs(values: Array, combine: Callable[[Array, Array], Array]) -> Array:
-    """Return all pairs of the numbers of a row, combined, of shape (n, m, m)."""
-    return combine(values[:, :, None], values[:, None, :])
 
 
 @cache

@@ -94,9 +94,7 @@ def match(asked: str | Solver, problem: Problem, family: KernelFamily) -> Solver
     if needs.features and not family.explicit:
         refuse_matrices(needs.title)
     solver = choose(asked, problem, family) if isinstance(asked, str) else asked
-    needs = getattr(solver, "needs", needs)
-    _refuse_family(asked, needs, problem, family)
-    _warn_of_time(asked, needs, problem, family)
+    _refuse_family(asked, getattr(solver, "needs", needs), problem, family)
     return solver
 
 
@@ -152,7 +150,10 @@ def describe(solver: Solver, problem: Problem, family: KernelFamily) -> str:
 def _refuse_family(
     asked: str | Solver, needs: Needs, problem: Problem, family: KernelFamily
 ) -> None:
-    """Raise ValueError if a family cannot do what a solver needs, or a step would take too long."""
+    """Raise ValueError if a family cannot do what a solver needs, or a step would take too long.
+
+    Warn before work starts if a pricing takes more than some ten seconds.
+    """
     for needed, able, word in (
         (needs.priced, family.priceable, "priced"),
         (needs.listed, family.listable, "listed"),
@@ -174,13 +175,6 @@ def _refuse_family(
             f"{approximately(family.distinct):.3g} kernels on {family.rows} rows, {work:.1e} "
             'multiplications at a time. Use a smaller degree or solver="mirror-descent".'
         )
-
-
-def _warn_of_time(
-    asked: str | Solver, needs: Needs, problem: Problem, family: KernelFamily
-) -> None:
-    """Warn before work starts if a solver that was asked for takes a minute or more for a step."""
-    cost = costs(family, problem.y.shape[1])
     if needs.priced and cost.limit < cost.pricing < float("inf"):
         notify(
             f"solver={_named(asked)} looks at {approximately(family.distinct):.3g} kernels on "

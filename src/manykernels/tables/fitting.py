@@ -290,8 +290,9 @@ def finished(
     notes = [*split.notes, *more]
     for warning in caught:
         known = issubclass(warning.category, InterruptedWarning | ConvergenceWarning)
-        if known or issubclass(warning.category, SlowWarning):
-            notes.append(str(warning.message))
+        note = str(warning.message)
+        if note not in notes and (known or issubclass(warning.category, SlowWarning)):
+            notes.append(note)
     classes = split.task == "classification"
     train = split.encoder.encode(split.train)
     simple = SimpleModels.fit(train.to_numpy(), split.y_train, split.encoder.codes, classes)
