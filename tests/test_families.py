@@ -439,3 +439,29 @@ def test_a_family_that_can_be_listed_needs_no_more_than_its_list(representation,
     np.testing.assert_allclose(draw.ratios, expected.sum())
     best = pricer(family).top(alpha, 1)
     assert best.indices == [family.indices()[int(np.argmax(expected))]]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("degree", [0, 1, 2, 3])
+@pytest.mark.parametrize("sizes", [None, [2, 1, 1]])
+def test_sums_over_all_kernels_are_those_of_the_list(strict, degree, sizes, rng):
+    members = Interactions() if strict else Monomials()
+    rho = 1.0 + np.arange(degree + 1)
+    family = ProductFamily(FeatureBlocks(rng.normal(size=(9, 4)), sizes), degree, members, rho)
+    other = family.on(FeatureBlocks(rng.normal(size=(5, 4)), sizes))
+    theta, alpha = rng.random(family.distinct), rng.normal(size=(9, 2))
+    theta[::3] = 0.0
+    truth = family.gram(family.indices(), theta)
+    np.testing.assert_allclose(family.gram_of_all(theta), truth, atol=1e-12)
+    truth = other.gram(family.indices(), theta, family) @ alpha
+    np.testing.assert_allclose(family.expansion_of_all(theta, alpha, other), truth, atol=1e-12)
+
+
+def test_families_of_the_same_products_share_their_list(rng):
+    first, second, other = (
+        ProductFamily(FeatureBlocks(rng.normal(size=(rows, 4))), 2, members)
+        for rows, members in ((9, Monomials()), (5, Monomials()), (5, Interactions()))
+    )
+    assert first.indices() is first.indices() is not other.indices()
+    kept = first.indices()
+    assert second.indices() is kept

@@ -7,6 +7,7 @@ from math import comb
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.interpolate import BSpline
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
@@ -22,8 +23,11 @@ from manykernels.feature_maps import (
     affordable_functions,
     choose_maps,
     even_scale,
+    features_of_maps,
+    fit_maps,
 )
-from manykernels.feature_maps.columns import CATEGORIES, DISCRETE_VALUES, quantiles
+from manykernels.feature_maps.columns import CATEGORIES, DISCRETE_VALUES
+from manykernels.feature_maps.splines import cubic_basis, quantiles
 from manykernels.kernels import MapKernels, resolve
 from manykernels.limits import PRICING_WORK
 
@@ -590,3 +594,36 @@ def test_splines_never_lose_a_column(seed):
     for rank in (16, 20, 30):
         features = Spline(rank).fit(x).features(x)
         assert np.mean(np.sum(features**2, axis=1)) == pytest.approx(1.0)
+
+
+@EACH_COLUMN
+def test_splines_fitted_together_are_those_fitted_apart(column):
+    x = COLUMNS[column](np.random.default_rng(0))
+    weights = np.random.default_rng(1).dirichlet(np.ones(len(x)))
+    bands = [None, (0, 4), (4, 12)]
+    together, apart = ([Spline(12, band) for band in bands] for _ in range(2))
+    features = fit_maps([*together, Polynomial()], x, weights)
+    for one, other, found in zip(together, apart, features, strict=False):
+        other.fit(x, weights)
+        for name in ("axes", "lowest", "highest", "mean", "factor", "places", "evenly"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        np.testing.assert_array_equal(found, other.features(x))
+    np.testing.assert_array_equal(features[-1], Polynomial().fit(x, weights).features(x))
+    new = np.linspace(x.min() - 1, x.max() + 1, 50)
+    for one, found in zip(apart, features_of_maps(together, new), strict=True):
+        np.testing.assert_array_equal(found, one.features(new))
+
+
+def test_splines_of_different_columns_do_not_share_their_scale(rng):
+    x = rng.normal(size=(60, 2))
+    maps = [Spline(5).fit(x[:, 0]), Spline(5).fit(x[:, 1])]
+    for one, found in zip(maps, features_of_maps(maps, x[:, 0]), strict=True):
+        np.testing.assert_array_equal(found, one.features(x[:, 0]))
+
+
+@pytest.mark.parametrize("count", [64, 70])
+def test_the_basis_is_that_of_cubic_splines(count):
+    places = np.concatenate([[0.0, 1.0], np.random.default_rng(0).random(200)])
+    knots = np.arange(-3, count + 3) / (count - 1)
+    truth = BSpline.design_matrix(places, knots, 3).toarray()
+    np.testing.assert_allclose(cubic_basis(places, count).toarray(), truth, atol=1e-13)

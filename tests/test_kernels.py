@@ -130,3 +130,24 @@ def test_stacks_too_large_for_memory_are_refused():
     with pytest.raises(ValueError, match=r"1000 kernels on 1000000 rows, a matrix each: .* GiB"):
         refuse_large(1000, 1_000_000)
     refuse_large(10, 100)
+
+
+def test_kernels_that_are_not_used_are_left_out():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    kernels = resolve([("auto", [0]), ("polynomial", [1]), ("linear", [2, 0])], ["a", "b", "c"])
+    kernels.fit(X, X)
+    every = kernels.on(X[:9], X[:9])
+    some = kernels.on(X[:9], X[:9], used={0, every.count - 1})
+    assert some.sizes.tolist() == every.sizes.tolist()
+    for j in range(every.count):
+        truth = every.block(j) if j in (0, every.count - 1) else 0.0 * every.block(j)
+        np.testing.assert_array_equal(some.block(j), truth)
+
+
+def test_the_widths_of_kernels_are_known_without_their_rows():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    X[:, 1] = 1.0
+    kernels = resolve("auto", ["a", "b", "c"])
+    sizes = kernels.fit(X, X).sizes.tolist()
+    del kernels.widths
+    assert kernels.widths == sizes

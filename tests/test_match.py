@@ -14,6 +14,7 @@ from manykernels import MKLClassifierCV, MKLRegressor, MKLRegressorCV, load
 from manykernels.bases import FeatureBlocks
 from manykernels.families import Monomials, ProductFamily
 from manykernels.losses import SmoothLoss, Squared
+from manykernels.notices import SlowWarning
 from manykernels.objective import Problem
 from manykernels.potentials import Entropy, PowerNorm
 from manykernels.solvers import (
@@ -305,3 +306,14 @@ def test_families_that_cannot_do_what_a_solver_needs_are_refused(lacking, p, sol
     if lacking == "listable":  # found by pricing, or drawn, without a list
         assert isinstance(match("auto", replace(problem, p=1.0), family), WorkingSet)
         assert isinstance(match("auto", problem, family), MirrorDescent)
+
+
+def test_a_solver_that_takes_minutes_for_a_step_says_so_before():
+    X = np.random.default_rng(0).normal(size=(200, 2_000))
+    problem = Problem(X[:, :1], np.full(200, 1 / 200), Squared(), 1.0, 1.0, True)
+    family = ProductFamily(FeatureBlocks(X), 3, Monomials())
+    with pytest.warns(SlowWarning, match=r"1\.34e\+09 kernels on 200 rows .* smaller degree"):
+        match("greedy", problem, family)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        match("greedy", problem, ProductFamily(FeatureBlocks(X), 2, Monomials()))

@@ -508,3 +508,26 @@ def test_simple_models_are_those_of_scikit_learn(classes, rng):
         assert np.array_equal(model.predict(X), peer.predict(dummies))
     else:
         np.testing.assert_allclose(model.predict(X), peer.predict(dummies))
+
+
+def test_many_useless_columns_have_one_note():
+    table = pd.DataFrame({f"c{j}": np.full(30, j) for j in range(200)})
+    table["x"], table["empty"] = np.linspace(0, 1, 30), np.nan
+    encoder, notes = learn_columns(table, (), ())
+    assert encoder.names == ["x"]
+    assert len(notes) == 2
+    assert "200 columns have the same value everywhere" in notes[0]
+    assert len(notes[0]) < 200
+    assert notes[1] == "column 'empty' has no values; it is left out."
+
+
+def test_many_columns_that_cannot_be_used_or_are_missing_are_not_all_named():
+    lists = pd.DataFrame({f"c{j}": [[j]] * 30 for j in range(200)})
+    with pytest.raises(TableError, match="200 columns cannot be used") as error:
+        learn_columns(lists, (), ())
+    assert len(str(error.value)) < 1500
+    numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 200))).rename(columns=str)
+    encoder, _ = learn_columns(numbers, (), ())
+    with pytest.raises(TableError, match="lacks 199 columns") as error:
+        encoder.encode(numbers[["0"]])
+    assert len(str(error.value)) < 1500

@@ -121,6 +121,10 @@ BUDGET_SHARE = 0.25
 """Share of the memory of the machine that a fit may hold unless ``max_memory`` says otherwise. Set
 by judgement, not measured."""
 
+PREDICTED_ENTRIES = 2**24
+"""Numbers (128 MB) of the features of columns that are made at a time for predictions. Set by
+judgement, not measured."""
+
 MEMORY_SHARE = 0.6
 """Share of the memory of the machine or device beyond which work is refused. Set by judgement, not
 measured."""
@@ -135,8 +139,13 @@ REFUSED_FACTOR = 100.0
 """Factor by which a solver that was asked for may exceed ``WORK_LIMIT`` before it is refused: some
 quarter of an hour for one step. Set by judgement, not measured."""
 
-LISTED_LIMIT = 2_000_000
-"""Number of kernels up to which a list of all is affordable. Set by judgement, not measured."""
+LISTED_LIMIT = 2_500_000
+"""Number of kernels up to which a list of all is affordable: a fit by full passes over two million
+takes some 700 megabytes."""
+
+DUAL_WORK = 1e10
+"""Multiplications of one full pass from which on the dual is solved by Newton's method where the
+family allows it: about a second. Set by judgement, not measured."""
 
 DEVICE_FACTOR = 100.0
 """Factor by which a device other than the host affords more multiplications. An order of

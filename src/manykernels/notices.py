@@ -16,6 +16,10 @@ class InterruptedWarning(ConvergenceWarning):  # type: ignore[misc]
     """A fit was ended by Ctrl-C; the model is that of its last iteration."""
 
 
+class SlowWarning(UserWarning):
+    """What was asked for takes minutes or more; the message says how to do with less."""
+
+
 def notify(message: str, category: type[Warning]) -> None:
     """Warn, with the line that called the library from outside as the place.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ..arrays import Array, Product
 from ..backend import dense, filled, on_host, take
+from ..limits import PART_ENTRIES
 
 Products = Sequence[Product]
 """Products of base kernels."""
@@ -41,10 +42,19 @@ def products_of_columns(features: Any, products: Products) -> Array:
     start = int(np.count_nonzero(degrees == 0))
     for degree in np.unique(degrees[degrees > 0]).tolist():
         which = order[start : start + int(np.count_nonzero(degrees == degree))]
-        table = np.array([products[i] for i in which.tolist()])
+        numbers = chain.from_iterable(products[i] for i in which.tolist())
+        table = np.fromiter(numbers, dtype=int, count=degree * len(which)).reshape(-1, degree)
         _multiply(features, table, out[start : start + len(which), :])
         start += len(which)
     return take(out, np.argsort(order), axis=0).T
+
+
+def products_of_table(features: Any, table: Array) -> Array:
+    """Return products of columns, given by the rows of a table of their numbers, as rows."""
+    out = filled(1.0, (len(table), features.shape[0]), features)
+    if table.shape[1]:
+        _multiply(features, table, out)
+    return out
 
 
 def all_products_of_columns(features: Any, tables: Sequence[Array]) -> Array:
@@ -89,3 +99,29 @@ def _gather(features: Any, numbers: Array) -> Array:
     if on_host(features):
         return dense(features.T[numbers])
     return take(features, numbers, axis=1).T
+
+
+def side_by_side(blocks: Iterable[Array], rows: int) -> Array:
+    """Return blocks of columns as one matrix, column by column; they may come one after another.
+
+    Little more than the matrix is held at any time: blocks are gathered in pieces, and a piece is
+    let go as soon as it is copied.
+    """
+    pieces: list[Array] = []
+    waiting: list[Array] = []
+    width = 0
+    for block in chain(blocks, [None]):
+        if block is None or width * rows >= PART_ENTRIES:
+            piece = np.empty((rows, width), order="F")
+            np.concatenate([piece[:, :0], *waiting], axis=1, out=piece)
+            pieces.append(piece)
+            waiting, width = [], 0
+        if block is not None:
+            waiting.append(block)
+            width += block.shape[1]
+    whole, start = np.empty((rows, sum(piece.shape[1] for piece in pieces)), order="F"), 0
+    while pieces:
+        piece = pieces.pop(0)
+        whole[:, start : start + piece.shape[1]] = piece
+        start += piece.shape[1]
+    return whole

@@ -27,7 +27,13 @@ from ..backend import (
     to_host,
 )
 from ..limits import BATCH_ENTRIES, CACHED_ROWS, DENSE_COLUMNS, PAIR_ENTRIES
-from .columns import Products, Scales, products_of_columns, scale_rows, split_rows
+from .columns import (
+    Products,
+    Scales,
+    products_of_columns,
+    scale_rows,
+    split_rows,
+)
 
 
 class FeatureBlocks:
@@ -227,8 +233,13 @@ class FeatureBlocks:
         """
         scales = np.broadcast_to(scales, len(products))
         total = filled(0.0, (self.rows, (other or self).rows), self.features)
+        roots = np.sqrt(weights) if np.all(weights >= 0) else None
         for part in self.batches(products):
             left, owners = self.products(products[part], scales[part])
+            if other is None and roots is not None:
+                left = left * beside(roots[part][owners], left)
+                total += left @ left.T  # of one array with itself: half the work
+                continue
             right = other.products(products[part], scales[part])[0] if other else left
             total += (left * beside(weights[part][owners], left)) @ right.T
         return total

@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import compress, groupby
 from operator import attrgetter
 from typing import Self
 
 import numpy as np
 
 from ..arrays import Array, Index, Product
-from ..backend import approximately, beside, to_host
+from ..backend import approximately, beside, times, to_host
 from ..bases import BaseKernels
 from ..limits import WORKING_BYTES
 from .pricing import ListPricer, Pricer
@@ -220,9 +220,26 @@ class KernelFamily(ABC):
         products, scales = self.products(indices), self.weights(indices)
         return self.bases.weighted_sum(products, theta, scales, there)
 
-    def batches(self, indices: Sequence[Index]) -> list[slice]:
-        """Cut a list of kernels so that the features of a part stay of bounded size."""
-        return self.blocks.batches(self.products(indices))
+    def gram_of_all(self, theta: Array) -> Array:
+        r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i` over all kernels, in listed order."""
+        live = theta > 0
+        return self.gram(list(compress(self.indices(), live.tolist())), theta[live])
+
+    def expansion_of_all(self, theta: Array, alpha: Array, other: Self) -> Array:
+        r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i \alpha` on the rows of ``other``.
+
+        Over all kernels, in listed order.
+        """
+        live = theta > 0
+        kernels = list(compress(self.indices(), live.tolist()))
+        return times(other.gram(kernels, theta[live], self), alpha)
+
+    def inner_of_all(self, alpha: Array) -> Array | None:
+        """Return the inner products of the features of all kernels with dual variables.
+
+        One feature a kernel, in listed order, of shape (d, c); None where there is no short way.
+        """
+        return None
 
 
 class GradientField:

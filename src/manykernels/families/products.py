@@ -6,19 +6,30 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Array, Index, Product
-from ..backend import approximately, beside
+from ..backend import approximately, beside, dense, on_host, times
 from ..bases import BaseKernels
 from ..bases.columns import all_products_of_columns
+from ..bases.pairs import expansion_of_pairs, inner_of_pairs, sum_of_tables
 from ..limits import POLYNOMIAL_BYTES
 from .base import KernelFamily, as_numbers
 from .index_sets import IndexSet, Monomials, all_indices, elementary, without
 from .pricing import Pricer, ProductPricer
 from .product_field import ProductField
+
+
+class SharedList(list[Index]):
+    """A list of kernels that is kept as long as somebody uses it."""
+
+
+SHARED_LISTS: WeakValueDictionary[tuple[int, int, bool], SharedList] = WeakValueDictionary()
+"""Lists of all products, by the number of base kernels, the degree and whether factors differ. A
+list of millions takes hundreds of megabytes, and all folds have the same one."""
 
 
 class ProductFamily(KernelFamily):
@@ -123,9 +134,70 @@ class ProductFamily(KernelFamily):
         return np.asarray((copies / approximately(self.size)) ** (1 / nu))
 
     def indices(self) -> list[Index]:
-        """Return all distinct kernels, by degree, then in lexicographic order."""
-        columns = [[column.tolist() for column in table.T] for table in self.tables[1:]]
-        return [(), *chain.from_iterable(zip(*part, strict=True) for part in columns)]
+        """Return all distinct kernels, by degree, then in lexicographic order.
+
+        Families of the same products share one list, which must not be changed.
+        """
+        key = self.bases.count, self.degree, self.index_set.strict
+        known = SHARED_LISTS.get(key)
+        if known is None:
+            columns = [[column.tolist() for column in table.T] for table in self.tables[1:]]
+            products = chain.from_iterable(zip(*part, strict=True) for part in columns)
+            known = SHARED_LISTS[key] = SharedList([(), *products])
+        return known
+
+    @property
+    def in_pairs(self) -> bool:
+        """Whether kernels are at most pairs of columns in memory: sums are matrix products."""
+        single = self.explicit and self.bases.single and on_host(self.bases.matrix)
+        return self.degree <= 2 and single
+
+    def listed(self, positions: Array) -> list[Index]:
+        """Return some of ``indices()`` by their ascending positions, without listing all."""
+        ends = np.cumsum([0, *map(len, self.tables)])
+        parts = np.split(positions, np.searchsorted(positions, ends[1:-1]))
+        rows = zip(parts, self.tables, ends.tolist(), strict=False)
+        return [tuple(row) for part, table, end in rows for row in table[part - end].tolist()]
+
+    def gram_of_all(self, theta: Array) -> Array:
+        r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i` over all kernels, in listed order."""
+        if not (self.explicit and self.bases.single):
+            return super().gram_of_all(theta)
+        return sum_of_tables(self.bases.matrix, self.tables, self._by_degree(theta))
+
+    def expansion_of_all(self, theta: Array, alpha: Array, other: Self) -> Array:
+        r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i \alpha` on the rows of ``other``."""
+        if not self.in_pairs:
+            return super().expansion_of_all(theta, alpha, other)
+        weights = self._by_degree(theta)
+        out = np.zeros((other.rows, alpha.shape[1])) + weights[0] * alpha.sum(axis=0)
+        if self.degree > 0:
+            linear = weights[1][:, None] * times(self.bases.matrix.T, alpha)
+            out += times(other.bases.matrix, linear)
+        if self.degree > 1:
+            features, there = dense(self.bases.matrix), dense(other.bases.matrix)
+            strict = self.index_set.strict
+            out += expansion_of_pairs(features, alpha, weights[2], strict, there)
+        return out
+
+    def inner_of_all(self, alpha: Array) -> Array | None:
+        """Return inner products of all features with dual variables, by tables of pairs."""
+        if not self.in_pairs:
+            return None
+        parts = [alpha.sum(axis=0)[None]]
+        if self.degree > 0:
+            parts.append(times(self.bases.matrix.T, alpha))
+        if self.degree > 1:
+            features = dense(self.bases.matrix)
+            parts.append(inner_of_pairs(features, alpha, self.index_set.strict))
+        roots = np.sqrt(np.concatenate(self._by_degree(np.ones(sum(map(len, self.tables))))))
+        return np.concatenate(parts) * roots[:, None]
+
+    def _by_degree(self, theta: Array) -> list[Array]:
+        r"""Return :math:`\theta_i \rho_i^{-2}` of all kernels, degree by degree."""
+        weight, ends = self.index_set.weight, np.cumsum([len(table) for table in self.tables])
+        parts = zip(np.split(theta, ends[:-1]), self.table_multiplicities, self.rho, strict=True)
+        return [part * weight(m) / rho**2 for part, m, rho in parts]
 
     def all_features(self) -> tuple[Array, Array]:
         """Return the features of all kernels, from tables of indices where these are enough."""

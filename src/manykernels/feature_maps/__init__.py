@@ -1,16 +1,16 @@
 """Features of columns: smooth functions, orthogonal polynomials, Gaussian kernels, categories."""
 
+from .base import Centred, FeatureMap
 from .columns import (
     Categorical,
-    Centred,
-    FeatureMap,
     Polynomial,
-    Spline,
     affordable_functions,
     choose_maps,
-    even_scale,
+    features_of_maps,
+    fit_maps,
 )
 from .nystroem import Nystroem
+from .splines import Spline, even_scale
 
 __all__ = [
     "MAPS",
@@ -23,6 +23,8 @@ __all__ = [
     "affordable_functions",
     "choose_maps",
     "even_scale",
+    "features_of_maps",
+    "fit_maps",
 ]
 
 MAPS = {kind.name: kind for kind in (Spline, Polynomial, Nystroem, Categorical)}

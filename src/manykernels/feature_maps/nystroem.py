@@ -11,7 +11,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from ..arrays import Array
 from ..limits import GAUSSIAN_FEATURES, GAUSSIAN_VALUES, PIVOT_ROWS
-from .columns import Centred, check_rank, even_scale
+from .base import Centred, check_rank
+from .splines import even_scale
 
 
 @dataclass

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from ..arrays import Array
 from ..backend import HOST
 from ..bases import FeatureBlocks, GramStack
 from ..kernels import KernelSet
+from ..limits import PREDICTED_ENTRIES
 from .predictor import Learnt, Predictor, scaled
 from .terms import Terms
 
@@ -44,12 +47,35 @@ class Function:
     classes: Array
 
     def bases(self, X: Array, place: Any = HOST) -> FeatureBlocks | GramStack:
-        """Return the base kernels on rows (between rows and training rows), beside ``place``."""
-        return self.kernels.on(scaled(self.scaler, X), X, place)
+        """Return the base kernels on rows (between rows and training rows), beside ``place``.
+
+        Those that have no part in the function are left out where that saves work.
+        """
+        return self.kernels.on(scaled(self.scaler, X), X, place, self.used)
+
+    @cached_property
+    def used(self) -> frozenset[int] | None:
+        """Numbers of the base kernels in the function where these are many to make; else None."""
+        learnt = self.predictor
+        if not self.kernels.learns or not isinstance(learnt, Predictor) or learnt.closed:
+            return None
+        return frozenset(chain.from_iterable(learnt.family.products(learnt.indices)))
 
     def decision(self, X: Array, place: Any = HOST) -> Array:
-        """Return predictions, for classes decision values, of shape (n, c)."""
-        return self.predictor.decision(self.bases(X, place))
+        """Return predictions, for classes decision values, of shape (n, c).
+
+        Features of columns are made for some rows at a time.
+        """
+        height = max(1, X.shape[0])
+        if self.used is not None:
+            assert isinstance(self.predictor, Predictor)
+            sizes = self.predictor.family.blocks.sizes
+            height = max(1, PREDICTED_ENTRIES // max(1, int(sizes[list(self.used)].sum())))
+        parts = [
+            self.predictor.decision(self.bases(X[start : start + height], place))
+            for start in range(0, max(1, X.shape[0]), height)
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def kernel(self, X: Array, Y: Array | None = None) -> Array:
         """Return the learnt kernel between rows and others, by default themselves."""

@@ -14,6 +14,7 @@ from ..arrays import Array, Index
 from ..backend import beside, times
 from ..bases import FeatureBlocks, GramStack
 from ..families import KernelFamily
+from ..objective import weights_of
 from ..solvers import Result
 
 
@@ -128,9 +129,11 @@ class Predictor:
         """Return the same function by coefficients of features, if there are any; O(n m)."""
         if self.expansion is None or self.closed or not self.family.explicit:
             return self
-        owners = self.family.owners(self.indices)
-        coefficients = self.theta[owners, None] * self.family.inner(self.indices, self.expansion)
         family = self.family.on(self.family.bases.without_rows())
+        whole = inner_of(self.family, self.indices, self.expansion)
+        if whole is None:
+            whole = self.family.inner(self.indices, self.expansion)
+        coefficients = self.theta[self.family.owners(self.indices), None] * whole
         return replace(self, family=family, expansion=None, coefficients=coefficients)
 
     def kernel(self, left: FeatureBlocks | GramStack, right: FeatureBlocks | GramStack) -> Array:
@@ -144,6 +147,35 @@ class Predictor:
         if self.closed:
             return here.closed(there)
         return here.gram(self.indices, self.theta, there)
+
+
+@dataclass(frozen=True)
+class Unweighted(Predictor):
+    r"""A function of very many kernels whose weights are made only when they are asked for.
+
+    Attributes
+    ----------
+    gradient_power : float
+        Power of the gradients at the expansion's coefficients that weights are proportional to;
+        see :class:`~manykernels.solvers.Result`.
+    """
+
+    gradient_power: float = 1.0
+
+    def weighted(self) -> Predictor:
+        """Return the function with its weights."""
+        assert self.expansion is not None
+        theta = weights_of(self.family.at(self.expansion).all(), self.gradient_power)
+        fields = {name: getattr(self, name) for name in Predictor.__dataclass_fields__}
+        return Predictor(**{**fields, "theta": theta, "shares": np.full(len(theta), np.nan)})
+
+    def decision(self, bases: FeatureBlocks | GramStack) -> Array:
+        """Return the function on new rows."""
+        return self.weighted().decision(bases)
+
+    def without_rows(self) -> Predictor:
+        """Return the function by coefficients of features."""
+        return self.weighted().without_rows()
 
 
 def make_predictor(family: KernelFamily, result: Result, weights: Array) -> Predictor:
@@ -196,6 +228,18 @@ def without_shares(family: KernelFamily, result: Result, centre: float) -> Predi
     O(m) for m features, unless the function is an expansion over the training rows.
     """
     solution, coefficients = result.solution, None
+    if result.gradient_power is not None:
+        return Unweighted(
+            family=family,
+            indices=result.indices,
+            theta=np.empty(0),
+            closed=False,
+            expansion=solution.coefficients,
+            intercept=solution.intercept + centre,
+            coefficients=None,
+            shares=np.empty(0),
+            gradient_power=result.gradient_power,
+        )
     if solution.in_features and not result.closed:
         roots = np.sqrt(result.theta)[family.owners(result.indices), None]
         coefficients = roots * solution.coefficients
@@ -212,6 +256,15 @@ def without_shares(family: KernelFamily, result: Result, centre: float) -> Predi
     )
 
 
+def inner_of(family: KernelFamily, indices: Sequence[Index], alpha: Array) -> Array | None:
+    """Return the inner products of features with dual variables, if kernels are all there are.
+
+    None where they are not, or where there is no short way.
+    """
+    whole = family.listable and len(indices) == family.distinct
+    return family.inner_of_all(alpha) if whole and indices is family.indices() else None
+
+
 def _features(family: KernelFamily, result: Result, weighted: Array) -> tuple[Array, Array, Array]:
     """Return coefficients of features, the index each belongs to, and indices' covariances.
 
@@ -219,6 +272,10 @@ def _features(family: KernelFamily, result: Result, weighted: Array) -> tuple[Ar
     variables they would lose digits by the factor kernel / strength.
     """
     indices, theta, solution = result.indices, result.theta, result.solution
+    whole = None if solution.in_features else inner_of(family, indices, solution.coefficients)
+    if whole is not None:
+        own, other = theta[:, None] * whole, family.inner_of_all(weighted)
+        return own, np.arange(len(own)), np.sum(own * other, axis=1)
     owners = family.owners(indices)
     weights = theta[owners, None]
     if solution.in_features:

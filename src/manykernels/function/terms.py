@@ -47,6 +47,12 @@ class Terms:
         shares = {name: self.predictor.shares[where].sum() for name, where in groups.items()}
         return {name: groups[name] for name in sorted(groups, key=lambda name: -shares[name])}
 
+    @cached_property
+    def _shared_names(self) -> bool:
+        """Whether some variable has several kernels of its name."""
+        names = self.predictor.family.names
+        return len(set(names)) < len(names)
+
     @property
     def names(self) -> list[str]:
         """Names of the terms, by descending share of variance."""
@@ -75,7 +81,7 @@ class Terms:
         """
         family, names = self.predictor.family, self.predictor.family.names
         factors = family.factors(self.predictor.indices[self._kernels[name][0]])
-        return len({names[j] for j in factors}) if len(set(names)) < len(names) else len(factors)
+        return len({names[j] for j in factors}) if self._shared_names else len(factors)
 
     def sign(self, name: str) -> int:
         """Return the sign of a term's coefficient, 0 if it has no single one."""

@@ -20,8 +20,8 @@ def parse_maps(
     items: Sequence[tuple[Any, Any]], mapped: Sequence[bool], feature_names: Sequence[str]
 ) -> tuple[list[Any], list[Array], list[str]]:
     """Return feature maps, their columns and names, or say which item cannot be one of them."""
-    names = []
-    inputs = [_column_numbers(j, wanted, feature_names) for j, (_, wanted) in enumerate(items)]
+    names, known = [], numbers_by_name(feature_names)
+    inputs = [_column_numbers(j, wanted, known) for j, (_, wanted) in enumerate(items)]
     seen_by = np.bincount(np.concatenate(inputs))
     for j, ((kernel, _), has_map, numbers) in enumerate(zip(items, mapped, inputs, strict=True)):
         seen = ", ".join(feature_names[c] for c in numbers)
@@ -43,10 +43,13 @@ def parse_maps(
 
 
 def parse_function(
-    j: int, kernel: Any, columns: Any, feature_names: Sequence[str]
+    j: int, kernel: Any, columns: Any, feature_names: Sequence[str], known: dict[str, int]
 ) -> tuple[KernelFunction, Array, str]:
-    """Return a kernel's function, its columns and its name, or say that it is none."""
-    numbers = _column_numbers(j, columns, feature_names)
+    """Return a kernel's function, its columns and its name, or say that it is none.
+
+    ``known`` has the numbers of columns by their names.
+    """
+    numbers = _column_numbers(j, columns, known)
     seen = ", ".join(feature_names[c] for c in numbers)
     if isinstance(kernel, Precomputed):
         return kernel, numbers[:1], kernel.name
@@ -63,7 +66,12 @@ def parse_function(
     )
 
 
-def _column_numbers(j: int, columns: Any, feature_names: Sequence[str]) -> Array:
+def numbers_by_name(feature_names: Sequence[str]) -> dict[str, int]:
+    """Return the numbers of columns by their names."""
+    return {name: number for number, name in enumerate(feature_names)}
+
+
+def _column_numbers(j: int, columns: Any, feature_names: dict[str, int]) -> Array:
     if columns is None:
         return np.arange(len(feature_names))
     if isinstance(columns, slice):
@@ -77,11 +85,12 @@ def _column_numbers(j: int, columns: Any, feature_names: Sequence[str]) -> Array
                 "Use one True or False for each column."
             )
         several = [number for number, keep in enumerate(several) if keep]
-    known = {name: number for number, name in enumerate(feature_names)}
     numbers = []
     for column in several:
         whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
-        number = known.get(column) if isinstance(column, str) else int(column) if whole else None
+        number = (
+            feature_names.get(column) if isinstance(column, str) else int(column) if whole else None
+        )
         if number is None or not 0 <= number < len(feature_names):
             raise ValueError(
                 f"kernels[{j}] refers to column {column}, which X does not have; it has "

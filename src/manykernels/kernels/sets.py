@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,17 @@ from sklearn.metrics.pairwise import linear_kernel
 from ..arrays import Array
 from ..backend import HOST, beside, filled, on_host
 from ..bases import BaseKernels, FeatureBlocks, GramStack
-from ..feature_maps import MAPS, FeatureMap, affordable_functions, choose_maps
+from ..bases.columns import side_by_side
+from ..feature_maps import (
+    MAPS,
+    FeatureMap,
+    affordable_functions,
+    choose_maps,
+    features_of_maps,
+    fit_maps,
+)
 from ..limits import GAUSSIAN_FEATURES
-from .argument import parse_function, parse_maps
+from .argument import numbers_by_name, parse_function, parse_maps
 from .functions import KernelFunction, Precomputed, check_gram, rbf, refuse_large
 
 
@@ -77,8 +87,13 @@ class KernelSet(ABC):
         return self.on(X, raw, place)
 
     @abstractmethod
-    def on(self, X: Array, raw: Array, place: Any = HOST) -> BaseKernels:
-        """Return the base kernels on new rows (between new and training rows)."""
+    def on(
+        self, X: Array, raw: Array, place: Any = HOST, used: Collection[int] | None = None
+    ) -> BaseKernels:
+        """Return the base kernels on new rows (between new and training rows).
+
+        Those that are not among ``used`` need not be what they are; by default all are used.
+        """
 
     def pair(
         self, X: Array, raw: Array, other: Array, other_raw: Array
@@ -98,7 +113,9 @@ class LinearKernels(KernelSet):
     names: list[str]
     powers = True
 
-    def on(self, X: Array, raw: Array, place: Any = HOST) -> FeatureBlocks:
+    def on(
+        self, X: Array, raw: Array, place: Any = HOST, used: Collection[int] | None = None
+    ) -> FeatureBlocks:
         """Return the features of new rows."""
         order = np.concatenate(self.columns)
         if not (len(order) == X.shape[1] and np.all(order == np.arange(len(order)))):
@@ -148,36 +165,67 @@ class MapKernels(KernelSet):
             8 * rows * sum(rank if isinstance(rank, int) else GAUSSIAN_FEATURES for rank in ranks)
         )
 
+    @cached_property
+    def widths(self) -> list[int]:
+        """Number of features of each base kernel."""
+        row = np.zeros((1, 1 + max((int(seen.max()) for seen in self.inputs), default=0)))
+        blocks = self._blocks(row, set(range(len(self.fitted))))
+        return [max(1, block.shape[1]) for _, block in blocks]
+
     def fit(
         self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
     ) -> FeatureBlocks:
         """Fit the maps; return the features of the training rows."""
-        self.fitted = []
+        self.fitted, self.widths = [], []
+        whole = side_by_side(self._fit_columns(X, weights), len(X))
+        self.names = [label for label, _, _ in self.fitted]
+        return FeatureBlocks(beside(whole, place), self.widths)
+
+    def _fit_columns(self, X: Array, weights: Array | None) -> Iterator[Array]:
+        """Fit the maps of one column after another; yield the features of each map."""
         afford = affordable_functions(self.degree, len(self.maps), self.rows or len(X))
         for label, kind, columns in zip(self.labels, self.maps, self.columns, strict=True):
             if isinstance(kind, str) and kind == "linear":
                 self.fitted.append((label, None, columns))
+                self.widths.append(len(columns))
+                yield X[:, columns]
                 continue
-            x = X[:, columns[0]] if len(columns) == 1 else X[:, columns]
+            x = _seen(X, columns)
             if isinstance(kind, str):
                 chosen = choose_maps(x, *afford) if kind == "auto" else [MAPS[kind]()]
             else:
                 chosen = [deepcopy(kind)]
-            self.fitted += [(label, fresh.fit(x, weights), columns) for fresh in chosen]
-        self.names = [label for label, _, _ in self.fitted]
-        return self.on(X, raw, place)
+            for block in fit_maps(chosen, x, weights):
+                # A column without any variation has no function; it keeps one, which is zero.
+                self.widths.append(max(1, block.shape[1]))
+                yield block if block.shape[1] else np.zeros((len(X), 1))
+            self.fitted += [(label, fresh, columns) for fresh in chosen]
 
-    def on(self, X: Array, raw: Array, place: Any = HOST) -> FeatureBlocks:
-        """Return the features of new rows."""
-        blocks = []
-        for _, fitted, columns in self.fitted:
-            # A map sees a column, of shape (n,), or several, of shape (n, c).
-            seen = X[:, columns[0]] if fitted and len(columns) == 1 else X[:, columns]
-            blocks.append(seen if fitted is None else fitted.features(seen))
-        # A column without any variation has no function; it keeps one, which is zero.
-        blocks = [block if block.shape[1] else np.zeros((len(X), 1)) for block in blocks]
-        whole = beside(np.hstack(blocks), place)
-        return FeatureBlocks(whole, [block.shape[1] for block in blocks])
+    def on(
+        self, X: Array, raw: Array, place: Any = HOST, used: Collection[int] | None = None
+    ) -> FeatureBlocks:
+        """Return the features of new rows; those of kernels that are not used are zero."""
+        wanted = range(len(self.fitted)) if used is None else set(used)
+        ends = np.cumsum([0, *self.widths]).tolist()
+        whole = np.zeros((len(X), ends[-1]), order="F")  # zeros that stay so take no memory
+        for number, block in self._blocks(X, wanted):
+            whole[:, ends[number] : ends[number] + block.shape[1]] = block
+        return FeatureBlocks(beside(whole, place), self.widths)
+
+    def _blocks(self, X: Array, wanted: Collection[int]) -> Iterator[tuple[int, Array]]:
+        """Yield the features of some kernels with their numbers, column after column."""
+        numbered = ((number, *one) for number, one in enumerate(self.fitted) if number in wanted)
+        for _, group in groupby(numbered, key=lambda one: one[3].tolist()):
+            numbers, _, maps, (columns, *_) = zip(*group, strict=True)
+            fitted = [one for one in maps if one is not None]
+            made = iter(features_of_maps(fitted, _seen(X, columns)) if fitted else [])
+            for number, one in zip(numbers, maps, strict=True):
+                yield number, X[:, columns] if one is None else next(made)
+
+
+def _seen(X: Array, columns: Array) -> Array:
+    """Return what a map sees: a column, of shape (n,), or several, of shape (n, c)."""
+    return X[:, columns[0]] if len(columns) == 1 else X[:, columns]
 
 
 @dataclass
@@ -213,7 +261,9 @@ class FunctionKernels(KernelSet):
         self.training = self.views(X, raw)
         return self.between(self.training, self.training, place, check=True)
 
-    def on(self, X: Array, raw: Array, place: Any = HOST) -> GramStack:
+    def on(
+        self, X: Array, raw: Array, place: Any = HOST, used: Collection[int] | None = None
+    ) -> GramStack:
         """Evaluate the kernels between new and training rows."""
         return self.between(self.views(X, raw), self.training, place)
 
@@ -290,7 +340,9 @@ class PairwiseKernel(KernelSet):
         check_gram(raw[:, self.columns], "precomputed")
         return self.on(X, raw, place)
 
-    def on(self, X: Array, raw: Array, place: Any = HOST) -> GramStack:
+    def on(
+        self, X: Array, raw: Array, place: Any = HOST, used: Collection[int] | None = None
+    ) -> GramStack:
         """Take X as the values between new and training rows."""
         return GramStack(beside(raw[:, self.columns][None], place))
 
@@ -337,9 +389,11 @@ def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> Kern
     if any(mapped):
         functions, columns, names = parse_maps(items, mapped, feature_names)
     else:
-        parsed = [parse_function(j, *item, feature_names) for j, item in enumerate(items)]
+        known = numbers_by_name(feature_names)
+        parsed = [parse_function(j, *item, feature_names, known) for j, item in enumerate(items)]
         functions, columns, names = (list(part) for part in zip(*parsed, strict=True))
-    names = [name if names.count(name) == 1 else f"{name}[{j}]" for j, name in enumerate(names)]
+    times = Counter(names)
+    names = [name if times[name] == 1 else f"{name}[{j}]" for j, name in enumerate(names)]
     if any(mapped):
         return MapKernels(functions, columns, names, degree)
     if all(function is linear_kernel for function in functions):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -231,18 +233,36 @@ class HeldOut:
     """The mean loss of the models of one path on other rows, and predictions there."""
 
     def __init__(self, fits: MemoryFits, rows: MemoryRows) -> None:
-        prepared = fits.prepared
         self.fits, self.rows = fits, rows
-        self.bases = prepared.kernels.on(scaled(prepared.scaler, rows.X), rows.X, rows.place)
+        self.scaled = scaled(fits.prepared.scaler, rows.X)
+
+    def bases(self, used: Collection[int] | None = None) -> FeatureBlocks | GramStack:
+        """Return the base kernels on the rows, at least those used, by default all."""
+        return self.fits.prepared.kernels.on(self.scaled, self.rows.X, self.rows.place, used)
+
+    @cached_property
+    def all_bases(self) -> FeatureBlocks | GramStack:
+        """All base kernels on the rows."""
+        return self.bases()
 
     def __call__(self, result: Result) -> tuple[float, Array]:
         """Return the mean loss, and decision values of shape (n_new, c)."""
         solution, problem = result.solution, self.fits.problem
-        if not solution.in_features or result.closed:
+        family = self.fits.family
+        whole = family.listable and len(result.indices) == family.distinct
+        expanded = not (solution.in_features or result.closed)
+        if expanded and whole and result.indices is family.indices():
+            there = family.on(self.all_bases)
+            values = family.expansion_of_all(result.theta, solution.coefficients, there)
+            values = values + solution.intercept
+        elif not solution.in_features or result.closed:
             learnt = make_predictor(self.fits.family, result, problem.weights)
-            values = learnt.decision(self.bases)
+            values = learnt.decision(self.all_bases)
         else:
-            values = without_shares(self.fits.family, result, 0.0).decision(self.bases)
+            bases = self.all_bases if not self.fits.prepared.kernels.learns else None
+            used = frozenset(chain.from_iterable(family.products(result.indices)))
+            learnt = without_shares(family, result, 0.0)
+            values = learnt.decision(bases or self.bases(used))
         held = self.rows.weights / (self.rows.weights.sum() or 1.0)
         losses = problem.loss.value(self.rows.y, values)
         return float(np.sum(held[:, None] * losses)), values + self.fits.centre

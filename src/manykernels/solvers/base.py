@@ -176,6 +176,9 @@ class Result:
         The theorem's constants measured on the run.
     memory : object, optional
         What the solver has computed that does not depend on the strength, for its next start.
+    gradient_power : float, optional
+        Power of the gradients at the dual variables that the weights are, up to their norm; where
+        it is known, weights need not be kept.
     """
 
     indices: Sequence[Index]
@@ -189,6 +192,7 @@ class Result:
     history: dict[str, list[float]] = field(default_factory=lambda: {key: [] for key in HISTORY})
     constants: Constants | None = None
     memory: object = None
+    gradient_power: float | None = None
 
 
 def from_state(state: State, history: dict[str, list[float]] | None = None) -> Result:

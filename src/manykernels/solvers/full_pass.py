@@ -60,6 +60,7 @@ class Pass:
     theta: Array
     solution: DualSolution
     certificate: Certificate
+    gradient_power: float | None = None
 
     final = True
     constants = None
@@ -130,9 +131,11 @@ class FullPass:
         nu = problem.nu
         if start is not None and start.indices:
             kernels = AllKernels(family)
-            known = dict(zip(start.indices, start.theta.tolist(), strict=True))
-            least = min(known.values())
-            theta = np.array([known.get(index, least) for index in family.indices()])
+            theta = start.theta
+            if start.indices is not family.indices():
+                known = dict(zip(start.indices, start.theta.tolist(), strict=True))
+                least = min(known.values())
+                theta = np.array([known.get(index, least) for index in family.indices()])
             theta = theta / power_norm(theta, nu)
         else:
             refuse_long_list(family)
@@ -221,7 +224,10 @@ class AllKernels:
         """Return the kernel of the positive weights, in the smaller form."""
         live = theta > 0
         if self.owners is None:
-            return system_of(self.family, list(compress(self.family.indices(), live)), theta[live])
+            if self.family.explicit and np.count_nonzero(live) < self.family.rows:
+                kernels = list(compress(self.family.indices(), live.tolist()))
+                return system_of(self.family, kernels, theta[live])
+            return GramSystem(self.family.gram_of_all(theta))
         columns, owners = self.columns, self.owners
         if not live.all():
             used = live[owners]

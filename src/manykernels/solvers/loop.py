@@ -130,6 +130,7 @@ def run(
         history,
         state.constants,
         state.memory,
+        getattr(state, "gradient_power", None),
     )
 
 

@@ -11,6 +11,7 @@ from ..families import KernelFamily, ProductFamily
 from ..families.pricing import ProductPricer
 from ..limits import (
     DEVICE_FACTOR,
+    DUAL_WORK,
     ENTRYWISE_FACTOR,
     LISTED_LIMIT,
     REFUSED_FACTOR,
@@ -18,9 +19,11 @@ from ..limits import (
     WORK_LIMIT,
 )
 from ..losses import Loss
+from ..notices import SlowWarning, notify
 from ..objective import Problem
 from .base import Needs, Solver, refuse_kinks, refuse_matrices
 from .closed_form import ClosedForm
+from .dual_newton import DualNewton
 from .full_pass import FullPass
 from .greedy import Greedy
 from .mirror_descent import MirrorDescent
@@ -116,7 +119,8 @@ def choose(name: str, problem: Problem, family: KernelFamily) -> Solver:
 
     * p = 2: the closed form;
     * p = 1, and one pricing takes seconds at most: the working set;
-    * 1 < p < 2, and one pass takes seconds at most: full passes;
+    * 1 < p < 2, and one pass takes seconds at most: full passes; where it would take longer than
+      making pairs of columns, Newton's method in the dual;
     * else: mirror descent, whose cost does not depend on the number of kernels.
 
     Families that the solver of a name cannot take are refused. Whether it is right for the problem
@@ -129,6 +133,9 @@ def choose(name: str, problem: Problem, family: KernelFamily) -> Solver:
     if problem.p == 2:
         return ClosedForm()
     cost = costs(family, problem.y.shape[1])
+    listed = family.listable and family.distinct <= LISTED_LIMIT
+    if listed and cost.full_pass > DUAL_WORK and DualNewton.suits(problem, family):
+        return DualNewton()
     if (cost.pricing if problem.p == 1 else cost.full_pass) <= cost.limit:
         return WorkingSet() if problem.p == 1 else FullPass()
     return SOLVERS["mirror-descent"]()
@@ -143,7 +150,10 @@ def describe(solver: Solver, problem: Problem, family: KernelFamily) -> str:
 def _refuse_family(
     asked: str | Solver, needs: Needs, problem: Problem, family: KernelFamily
 ) -> None:
-    """Raise ValueError if a family cannot do what a solver needs, or a step would take too long."""
+    """Raise ValueError if a family cannot do what a solver needs, or a step would take too long.
+
+    Warn before work starts if a pricing takes more than some ten seconds.
+    """
     for needed, able, word in (
         (needs.priced, family.priceable, "priced"),
         (needs.listed, family.listable, "listed"),
@@ -164,6 +174,13 @@ def _refuse_family(
             f"solver={_named(asked)} needs a family whose kernels can all be priced; got "
             f"{approximately(family.distinct):.3g} kernels on {family.rows} rows, {work:.1e} "
             'multiplications at a time. Use a smaller degree or solver="mirror-descent".'
+        )
+    if needs.priced and cost.limit < cost.pricing < float("inf"):
+        notify(
+            f"solver={_named(asked)} looks at {approximately(family.distinct):.3g} kernels on "
+            f"{family.rows} rows again and again, {cost.pricing:.1e} multiplications at a time: "
+            "that takes minutes to hours. Use a smaller degree or fewer columns.",
+            SlowWarning,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -37,7 +38,8 @@ class Number:
     def values(self, column: pd.Series) -> Array:
         """Return the values as floats, NaN where missing."""
         found = as_numbers(column, self.style).to_numpy(dtype=float, na_value=np.nan)
-        self._refuse(column[column.notna() & np.isnan(found)], "numbers", "Correct the file.")
+        if not pd.api.types.is_numeric_dtype(column):
+            self._refuse(column[column.notna() & np.isnan(found)], "numbers", "Correct the file.")
         if np.isinf(found).any():
             raise TableError(f"column {self.name!r} has infinite values. Correct the file.")
         return found
@@ -111,6 +113,15 @@ class Category:
         return {self.name: np.where(missing, codes.get(MISSING, unknown), found)}
 
 
+MOST_NAMED = 10
+"""Most columns that one message names. Set by judgement, not measured."""
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Return names in quotes, the first ones of many."""
+    return ", ".join(map(repr, names[:MOST_NAMED])) + (", ..." if len(names) > MOST_NAMED else "")
+
+
 Column = Number | Moment | Category
 
 
@@ -150,16 +161,17 @@ class TableEncoder:
         return pd.DataFrame(parts, index=frame.index)
 
     def _missing(self, absent: list[str], frame: pd.DataFrame) -> str:
-        spare = [str(name) for name in frame.columns if name not in self.names]
+        known = set(self.names)
+        spare = [str(name) for name in frame.columns if name not in known]
         hints = [
             f"{name!r} may be its {close[0]!r}"
-            for name in absent
+            for name in absent[:MOST_NAMED]
             if (close := get_close_matches(name, spare, 1, 0.6))
         ]
         has = ", ".join(map(repr, spare[:8])) or "none"
         return (
             f"the table lacks {plural(len(absent), 'column')} that the model needs: "
-            f"{', '.join(map(repr, absent))}. Columns of it that the model does not know: {has}. "
+            f"{some_of(absent)}. Columns of it that the model does not know: {has}. "
             + (f"{'; '.join(hints)}: rename it." if hints else "Add them to the file.")
         )
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 from ..arrays import Array
 from ..baselines.simple import SimpleModels
 from ..estimators import MKLClassifierCV, MKLRegressorCV
-from ..notices import InterruptedWarning
+from ..notices import InterruptedWarning, SlowWarning
 from ..words import plural
 from .columns import TableEncoder, TableError, missing_column
 from .inference import learn_columns
@@ -289,8 +289,10 @@ def finished(
     """Return a fitted estimator as a model of a table, scored, with what is to be known of it."""
     notes = [*split.notes, *more]
     for warning in caught:
-        if issubclass(warning.category, InterruptedWarning | ConvergenceWarning):
-            notes.append(str(warning.message))
+        known = issubclass(warning.category, InterruptedWarning | ConvergenceWarning)
+        note = str(warning.message)
+        if note not in notes and (known or issubclass(warning.category, SlowWarning)):
+            notes.append(note)
     classes = split.task == "classification"
     train = split.encoder.encode(split.train)
     simple = SimpleModels.fit(train.to_numpy(), split.y_train, split.encoder.codes, classes)

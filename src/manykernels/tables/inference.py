@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import pandas as pd
 
 from ..arrays import Array
 from ..words import plural
-from .columns import MISSING, OTHER, Category, Column, Moment, Number, TableEncoder, TableError
+from .columns import (
+    MISSING,
+    MOST_NAMED,
+    OTHER,
+    Category,
+    Column,
+    Moment,
+    Number,
+    TableEncoder,
+    TableError,
+    some_of,
+)
 from .written import (
     as_moments,
     as_numbers,
@@ -26,6 +38,9 @@ MOST_CATEGORIES = 30
 """Most categories of a column that have a level of their own; rarer ones are one level together.
 Set by judgement, not measured."""
 
+LISTS = (list, dict, np.ndarray)
+"""Types of values that are several values."""
+
 LEAST_IDENTIFIERS = 20
 """Fewest values of a column that may look like an identifier. Set by judgement, not measured."""
 
@@ -35,6 +50,7 @@ class Findings:
     """What was found while a table was looked at: notes for people, and columns left out."""
 
     notes: list[str] = field(default_factory=list)
+    left_out: dict[str, list[str]] = field(default_factory=dict)
     unusable: dict[str, str] = field(default_factory=dict)
     doubtful: bool = False
 
@@ -51,18 +67,21 @@ def learn_columns(
     for name in frame.columns:
         column = frame[name]
         known = column.dropna()
-        if known.map(lambda value: isinstance(value, list | dict | np.ndarray)).any():
+        numeric = pd.api.types.is_numeric_dtype(known)
+        if not numeric and known.map(lambda value: isinstance(value, LISTS)).any():
             findings.unusable[str(name)] = "holds lists, not single values"
         elif known.empty:
-            findings.notes.append(f"column {name!r} has no values; it is left out.")
+            findings.left_out.setdefault("no values", []).append(str(name))
         elif len(known) == len(column) and (known == known.iloc[0]).all():
-            findings.notes.append(f"column {name!r} has the same value everywhere; it is left out.")
+            findings.left_out.setdefault("the same value everywhere", []).append(str(name))
         else:
             found = _learn(str(name), column, known, name in categories, name in keep, findings)
             columns += [] if found is None else [found]
     if findings.unusable:
-        listed = "; ".join(f"{name!r} {why}" for name, why in findings.unusable.items())
-        drops = " ".join(f"--drop {quoted(name)}" for name in findings.unusable)
+        shown = dict(islice(findings.unusable.items(), MOST_NAMED))
+        more = " ..." if len(findings.unusable) > len(shown) else ""
+        listed = "; ".join(f"{name!r} {why}" for name, why in shown.items()) + more
+        drops = " ".join(f"--drop {quoted(name)}" for name in shown) + more
         doubt = ", or, if it is no identifier, as it is with --keep NAME"
         raise TableError(
             f"{plural(len(findings.unusable), 'column')} cannot be used as "
@@ -72,7 +91,15 @@ def learn_columns(
         )
     if not columns:
         raise TableError("no column is left to predict from. Look at the notes above it.")
-    return TableEncoder(columns), findings.notes
+    left_out = [note for why, names in findings.left_out.items() for note in _notes(why, names)]
+    return TableEncoder(columns), left_out + findings.notes
+
+
+def _notes(why: str, names: list[str]) -> list[str]:
+    """Return a note for each column that is left out, or one for many of them."""
+    if len(names) > MOST_NAMED:
+        return [f"{len(names):,} columns have {why}; they are left out: {some_of(names)}."]
+    return [f"column {name!r} has {why}; it is left out." for name in names]
 
 
 def _learn(

@@ -11,6 +11,7 @@ import numpy as np
 from ...arrays import Array
 from ...backend import beside, dense, namespace, scale_columns, times
 from ...bases import FeatureBlocks
+from ...limits import PART_ENTRIES
 from .tables import Piece, Tables
 
 ROUGHEST_SPREAD = 0.02
@@ -81,7 +82,11 @@ def rough_inverse(squares: Any, means: Any) -> Any:
 
 def unit_size(bases: FeatureBlocks, row_weights: Array) -> FeatureBlocks:
     """Return the same kernels, each divided by the mean of its diagonal."""
-    squares = times((dense(bases.features) ** 2).T, row_weights)
+    width, squares = bases.features.shape[1], np.empty(bases.features.shape[1])
+    step = max(1, PART_ENTRIES // max(1, bases.rows))
+    for start in range(0, width, step):
+        some = slice(start, start + step)
+        squares[some] = times((dense(bases.features[:, some]) ** 2).T, row_weights)
     sizes = np.add.reduceat(squares, bases.offsets[:-1])
     roots = np.sqrt(np.where(sizes > 0, sizes, 1.0))
     factors = 1 / np.repeat(roots, bases.sizes)

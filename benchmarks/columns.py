@@ -1,0 +1,136 @@
+"""How time and memory grow with the number of columns, and with rows for few columns.
+
+Drawn tables, y = x0 x1 + x2 + x3 / 2 + noise: 200 rows of 2,000 columns and 30 rows of 20,000, and
+madelon (500 columns) where its file is in the folder that the variable MANYKERNELS_DATA names.
+Then 1,000 rows of 5 to 500 columns, and 10 columns of 1,000 to 100,000 rows, at the default degree.
+Seconds are of the processor, megabytes the peak above what the process held before the fit; the
+score is R^2 or the accuracy on other rows. Behind a fit of more than five minutes no larger table
+of its kind is tried.
+
+    python dev.py bench benchmarks/columns.py
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from _measure import measured, say, write_page
+
+WIDE = (200, 2_000)
+WIDEST = (30, 20_000)
+COLUMNS = (5, 20, 50, 100, 200, 500)
+ROWS = (1_000, 3_000, 10_000, 30_000, 100_000)
+KINDS = ("linear", "auto")
+LONGEST = 300
+"""Seconds of a fit behind which no larger table of the same kind is tried. Set by judgement."""
+
+PLAIN, CHOSEN = "MKLRegressor", "MKLRegressorCV"
+SETTINGS = [
+    *((WIDE, name, {"degree": degree}) for degree in (1, 2) for name in (PLAIN, CHOSEN)),
+    *((WIDE, CHOSEN, {"degree": degree, "p": 1}) for degree in (1, 2)),
+    *((WIDE, CHOSEN, {"degree": degree, "solver": "greedy"}) for degree in (1, 2)),
+    (WIDE, PLAIN, {"degree": 1, "kernels": "auto"}),
+    *((WIDE, CHOSEN, {"degree": degree, "kernels": "auto"}) for degree in (1, 2)),
+    (WIDE, CHOSEN, {"degree": 1, "kernels": "auto", "solver": "greedy"}),
+    *((WIDEST, name, {"degree": 1}) for name in (PLAIN, CHOSEN)),
+    (WIDEST, CHOSEN, {"degree": 1, "p": 1}),
+    (WIDEST, CHOSEN, {"degree": 1, "solver": "greedy"}),
+    (WIDEST, CHOSEN, {"degree": 1, "kernels": "auto"}),
+]
+MADELON = [
+    {"degree": 1},
+    {"degree": 1, "p": 1},
+    {"degree": 2, "p": 1},
+    {"degree": 2, "solver": "greedy"},
+    {"degree": 1, "kernels": "auto"},
+]
+
+
+def drawn(rows, columns, seed):
+    """Return a table with two effects and an interaction among many columns without any."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, columns))
+    y = X[:, 0] * X[:, 1] + X[:, 2] + X[:, 3] / 2 + 0.3 * rng.normal(size=rows)
+    return X, y
+
+
+def madelon():
+    """Return madelon's rows to train on and three quarters as many others."""
+    file = Path(os.environ["MANYKERNELS_DATA"]) / "madelon.csv.gz"
+    frame = pd.read_csv(file)
+    y = frame.pop("target").to_numpy()
+    order = np.random.default_rng(0).permutation(len(y))
+    X, half = frame.to_numpy(float), 3 * len(y) // 4
+    return (X[order[:half]], y[order[:half]]), (X[order[half:]], y[order[half:]])
+
+
+def task(data, name, settings):
+    def prepare():
+        import manykernels  # noqa: F401
+
+        if data == "madelon":
+            return madelon()
+        rows, columns = data
+        return drawn(rows, columns, 0), drawn(min(rows, 200), columns, 1)
+
+    def work(tables):
+        import manykernels
+
+        (X, y), held = tables
+        model = getattr(manykernels, name)(random_state=0, **settings).fit(X, y)
+        return {"score": model.score(*held), "terms": len(model.terms_), "gap": model.gap_}
+
+    return prepare, work
+
+
+def row(data, name, settings):
+    """Return what was measured of one fit as a row of a table."""
+    found = measured(task, data, name, settings)
+    say(data, name, settings, found)
+    words = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+    size = data if data == "madelon" else f"{data[0]:,} x {data[1]:,}"
+    numbers = {key: found[key] for key in ("cpu", "megabytes", "score", "terms", "gap")}
+    return {"table": size, "model": f"{name}({words})", **numbers}
+
+
+def growth(sizes, of):
+    """Return fits of growing tables, of both kinds of kernels; and the slopes of their time."""
+    frames, slopes = [], []
+    for kind in KINDS:
+        found = []
+        for size in sizes:
+            found.append(row(of(size), CHOSEN, {"kernels": kind}))
+            if found[-1]["cpu"] > LONGEST:
+                break
+        seconds, done = [one["cpu"] for one in found], sizes[: len(found)]
+        slope = np.polyfit(np.log(done), np.log(seconds), 1)[0] if len(done) > 1 else np.nan
+        slopes.append({"kernels": kind, "slope": slope})
+        frames += found
+    return pd.DataFrame(frames), pd.DataFrame(slopes)
+
+
+def main():
+    fits = [row(*one) for one in SETTINGS]
+    if os.environ.get("MANYKERNELS_DATA"):
+        fits += [row("madelon", "MKLClassifierCV", settings) for settings in MADELON]
+    columns, column_slopes = growth(COLUMNS, lambda size: (1_000, size))
+    rows, row_slopes = growth(ROWS, lambda size: (size, 10))
+    write_page(
+        "columns",
+        "Many columns",
+        __doc__.split("\n\n")[1],
+        [
+            ("Thousands of columns", pd.DataFrame(fits)),
+            ("Slope of log time on log columns, 1,000 rows", column_slopes),
+            ("Slope of log time on log rows, 10 columns", row_slopes),
+            ("Columns, 1,000 rows", columns),
+            ("Rows, 10 columns", rows),
+        ],
+        "columns.py",
+    )
+
+
+if __name__ == "__main__":
+    main()

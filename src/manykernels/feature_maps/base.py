@@ -1,0 +1,70 @@
+"""What feature maps are, and those whose functions are centred on the training rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from numbers import Integral
+from typing import ClassVar, Protocol, Self
+
+import numpy as np
+
+from ..arrays import Array
+
+
+class FeatureMap(Protocol):
+    """Features of one column, or of several, learnt from the training rows."""
+
+    name: ClassVar[str]
+
+    def fit(self, x: Array, weights: Array | None = None) -> Self:
+        """Learn from a column of shape (n,), or from several of shape (n, c).
+
+        Row weights add up to one, by default equal.
+        """
+
+    def features(self, x: Array) -> Array:
+        """Return the features of new values, of shape (n_new, m)."""
+
+
+class Centred(ABC):
+    """Raw functions of a column, centred and brought to unit size on the training rows."""
+
+    def fit(self, x: Array, weights: Array | None = None) -> Self:
+        """Learn the functions, their means and their size."""
+        weights = even_weights(x) if weights is None else weights
+        self._learn(x, weights)
+        return self._centre(self._raw(x), weights)
+
+    def features(self, x: Array) -> Array:
+        """Return centred features."""
+        return self._centred(self._raw(x))
+
+    def _centre(self, raw: Array, weights: Array) -> Self:
+        """Learn means and size from the functions' values on the training rows."""
+        self.mean = weights @ raw
+        size = float(weights @ np.sum((raw - self.mean) ** 2, axis=1))
+        least = 1e-12 * float(weights @ np.sum(raw**2, axis=1))
+        self.factor = 1 / np.sqrt(size) if size > least else 0.0
+        return self
+
+    def _centred(self, raw: Array) -> Array:
+        return (raw - self.mean) * self.factor
+
+    @abstractmethod
+    def _learn(self, x: Array, weights: Array) -> None:
+        """Learn the functions."""
+
+    @abstractmethod
+    def _raw(self, x: Array) -> Array:
+        """Return the functions' values, of shape (n, m)."""
+
+
+def check_rank(rank: object, least: int, other: str = "") -> None:
+    """Raise unless a rank is an integer that is large enough."""
+    if not isinstance(rank, Integral) or isinstance(rank, bool) or rank < least:
+        raise ValueError(f"rank must be an integer >= {least}{other}; got {rank!r}. Use rank=10.")
+
+
+def even_weights(x: Array) -> Array:
+    """Return equal weights of rows, adding up to one."""
+    return np.full(len(x), 1 / len(x))

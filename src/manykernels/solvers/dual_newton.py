@@ -1,0 +1,154 @@
+"""Newton's method in the dual for very many kernels of one feature and few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+
+from ..arrays import Array
+from ..backend import approximately, to_host
+from ..certificate import from_norm
+from ..dual import DualSolution, GramSystem
+from ..families import KernelFamily, ProductFamily
+from ..losses import Squared
+from ..objective import Problem, weights_of
+from ..potentials import power_norm
+from .base import Needs, Result
+from .full_pass import BOLD_EXPONENT, Pass, refuse_long_list
+
+SAMPLED_KERNELS = 100
+"""Kernels in the approximate Hessian, in multiples of the rows: its relative error is about
+2 / sqrt(100), so that each step leaves a fifth of the error. Set by judgement, not measured."""
+
+SHORTEST_STEP = 2.0**-10
+"""Share of a step below which no increase of the dual is looked for: what is left is rounding. Set
+by judgement, not measured."""
+
+
+@dataclass(frozen=True)
+class DualNewton:
+    r"""Newton's method for the dual variables, with all kernels in each gradient, for 1 < p < 2.
+
+    For the squared loss the dual of the whole problem is a smooth function of n variables,
+
+    .. math:: -\sum_t s_t \ell^*(y_t, -\lambda\alpha_t/s_t) - \frac\lambda2 \|g(\alpha)\|_{\nu^*}.
+
+    At a point the weights :math:`\theta_i = (g_i/\|g\|_{\nu^*})^{\nu^*-1}` give the primal point
+    :math:`f = K_\theta\alpha`, which is also the gradient of the last norm, halved. Both take two
+    matrix products for pairs of columns, O(n) for each kernel and no kernel matrix, and the gap
+    between the two points is exact. The Hessian, :math:`(2\nu^*-1)K_\theta` less a matrix of rank
+    one, needs O(n^2) for each kernel; kernels drawn in proportion to their weights stand for all
+    of them. That makes steps a little worse, and nothing else: a step that does not raise the
+    dual is halved.
+    """
+
+    needs = Needs(lambda p: 1 < p < 2, "1 < p < 2", listed=True)
+
+    @staticmethod
+    def suits(problem: Problem, family: KernelFamily) -> bool:
+        """Tell whether sums over all kernels are two matrix products, and the loss is right.
+
+        With p near 1 the dual is nearly a maximum of very many functions, and no longer smooth.
+        """
+        return (
+            BOLD_EXPONENT <= problem.nu < np.inf
+            and isinstance(problem.loss, Squared)
+            and problem.y.shape[1] == 1
+            and isinstance(family, ProductFamily)
+            and family.in_pairs
+        )
+
+    def iterate(
+        self,
+        problem: Problem,
+        family: KernelFamily,
+        rng: np.random.Generator,
+        start: Result | None = None,
+    ) -> Iterator[Pass]:
+        """Yield the point before each step, from equal weights or from a start."""
+        refuse_long_list(family)
+        if start is None:
+            kernel = to_host(family.closed()) / approximately(family.size) ** (1 / problem.nu)
+            alpha = ridge(problem, kernel, problem.y)
+        else:
+            alpha = start.solution.alpha
+        alpha = scaled_best(problem, family, alpha)
+        gradients, power = family.at(alpha).all(), problem.dual_exponent - 1
+        for k in count(1):
+            theta = weights_of(gradients, power)
+            solution = primal_point(problem, family, theta, alpha)
+            norm = power_norm(gradients, problem.dual_exponent)
+            certificate = from_norm(problem, solution, norm, "exact")
+            yield Pass(k, family, theta, solution, certificate, power)
+            values = solution.fitted - solution.intercept
+            kernel = sampled_kernel(family, theta, rng)
+            target = newton_point(problem, kernel, alpha, values)
+            alpha, gradients = climb(problem, family, alpha, target, gradients)
+
+    resume = iterate
+
+
+def ridge(problem: Problem, kernel: Array, target: Array) -> Array:
+    """Return the dual variables of a ridge problem with a kernel matrix and a target."""
+    linear = problem.weights[:, None] * target
+    system = GramSystem(kernel)
+    found = system.ridge(problem.weights, linear, problem.strength, problem.intercept)
+    return found.pull / problem.strength
+
+
+def scaled_best(problem: Problem, family: KernelFamily, alpha: Array) -> Array:
+    """Return the multiple of a point with the largest dual value, a quadratic function of it."""
+    norm = power_norm(family.at(alpha).all(), problem.dual_exponent)
+    none, once, twice = (problem.dual(c * alpha, c**2 * norm) for c in (0.0, 1.0, 2.0))
+    bend = 2 * once - none - twice
+    return alpha * ((4 * once - 3 * none - twice) / (2 * bend)) if bend > 0 else alpha
+
+
+def primal_point(
+    problem: Problem, family: KernelFamily, theta: Array, alpha: Array
+) -> DualSolution:
+    """Return the function that weights and dual variables stand for, with its best constant."""
+    values = family.expansion_of_all(theta, alpha, family)
+    b = problem.weights @ (problem.y - values) if problem.intercept else np.zeros(1)
+    objective = problem.primal(values + b, float(np.sum(alpha * values)))
+    return DualSolution(alpha, alpha, False, b, values + b, objective)
+
+
+def sampled_kernel(family: KernelFamily, theta: Array, rng: np.random.Generator) -> Array:
+    """Return an estimate of the weighted sum of all kernels, from evenly spaced draws."""
+    sums = np.cumsum(theta)
+    drawn = SAMPLED_KERNELS * family.rows
+    places = (np.arange(drawn) + rng.random()) * (sums[-1] / drawn)
+    chosen = np.minimum(np.searchsorted(sums, places, side="right"), len(theta) - 1)
+    numbers, repeats = np.unique(chosen, return_counts=True)
+    assert isinstance(family, ProductFamily)
+    return to_host(family.gram(family.listed(numbers), repeats * (sums[-1] / drawn)))
+
+
+def newton_point(problem: Problem, kernel: Array, alpha: Array, values: Array) -> Array:
+    """Return the maximum of the dual's quadratic model with an approximate kernel."""
+    power = 2 * problem.dual_exponent
+    own = kernel @ alpha
+    size = float(np.sum(alpha * own))
+    hessian = (power - 1) * kernel
+    if size > 0:
+        hessian -= (power - 2) / size * (own @ own.T)
+    return ridge(problem, hessian, problem.y - values + hessian @ alpha)
+
+
+def climb(
+    problem: Problem, family: KernelFamily, alpha: Array, target: Array, gradients: Array
+) -> tuple[Array, Array]:
+    """Return a point with a larger dual value on the way to a target, and the gradients there."""
+    power, share = problem.dual_exponent, 1.0
+    before = problem.dual(alpha, power_norm(gradients, power))
+    while share > SHORTEST_STEP:
+        there = alpha + share * (target - alpha)
+        after = family.at(there).all()
+        if problem.dual(there, power_norm(after, power)) > before:
+            return there, after
+        share /= 2
+    return alpha, gradients
