@@ -39,8 +39,8 @@ ERRORS = 2.0
 ``benchmarks/paths.py``."""
 
 BLIND_PATIENCE = 8
-"""Steps after which a path that has found nothing ends, however little worse it is. Set by
-judgement: no path of the study in ``benchmarks/paths.py`` came to it."""
+"""Steps for which models were worse than an earlier one before a path that has found nothing ends,
+however little worse they are. Set by judgement, not measured."""
 
 GREEDY_PATIENCE = 6
 """Greedy selection, whose models differ by a single term, ends when this number of models in a row
