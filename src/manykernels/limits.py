@@ -15,8 +15,13 @@ SPLIT_ROWS = 5_000
 precise enough to compare models by. Set by judgement, not measured."""
 
 PATH_FEATURES = 8_000
-"""A path ends with a model of more features than this: the next models take minutes and seldom
-pay. Set by judgement, not measured."""
+"""A path of kernels of one feature ends with a model of more of them than this: the next models
+take minutes and seldom pay. Set by judgement, not measured."""
+
+PATH_COLUMNS = 1_500
+"""The same for kernels of several features, in columns, of which a kernel has a few: on the larger
+tables of docs/benchmarks/tables.md weaker penalties took two to three times as long in all, and up
+to 3 GB, for the same or slightly better scores on rows left out."""
 
 MAP_ROWS = 100_000
 """Rows in parts that feature maps are fitted to, drawn from all parts; all rows if there are fewer.

@@ -163,7 +163,8 @@ class FeatureBlocks:
         else:
             for product in products:
                 first, last = self._halves(product)
-                tables = [first.T @ (last * values[:, [c]]) for c in range(values.shape[1])]
+                columns = [values[:, c][:, None] for c in range(values.shape[1])]
+                tables = [first.T @ (last * column) for column in columns]
                 width = first.shape[1] * last.shape[1]
                 parts.append(xp.stack([xp.reshape(one, (width,)) for one in tables], axis=1))
         return xp.concat(parts) * self._roots(products, scales, values)
@@ -206,7 +207,8 @@ class FeatureBlocks:
         """Cut a list of products so that the features of a part stay of bounded size."""
         room = max(1, BATCH_ENTRIES // max(1, self.rows))
         if self.single:
-            return [slice(start, start + room) for start in range(0, len(products), room)]
+            count = len(products)
+            return [slice(a, min(a + room, count)) for a in range(0, count, room)]
         cuts, held = [0], 0
         for i, width in enumerate(self.widths(products)):
             if held and held + width > room:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..function import Function, without_shares
-from ..limits import PATH_FEATURES
+from ..limits import PATH_COLUMNS, PATH_FEATURES
 from ..rows import Prepared, Rows
 from ..solvers import Result
 from ..spec import Spec
@@ -132,11 +132,13 @@ class FoldRows:
             learnt = without_shares(family, result, fits.centre)
             function = Function(prepared.kernels, prepared.scaler, learnt, self.classes)
             features = len(result.solution.coefficients)
+            columns = getattr(result.memory, "width", 0)
             yield Scored(
                 FoldModel(fold.test, values, function),
                 -loss,
                 losses,
                 features <= SMALL_FEATURES,
-                result.solution.in_features and features > PATH_FEATURES,
+                columns > PATH_COLUMNS
+                or (result.solution.in_features and not columns and features > PATH_FEATURES),
                 result.interrupted,
             )

@@ -85,7 +85,7 @@ def unit_size(bases: FeatureBlocks, row_weights: Array) -> FeatureBlocks:
     width, squares = bases.features.shape[1], np.empty(bases.features.shape[1])
     step = max(1, PART_ENTRIES // max(1, bases.rows))
     for start in range(0, width, step):
-        some = slice(start, start + step)
+        some = slice(start, min(start + step, width))
         squares[some] = times((dense(bases.features[:, some]) ** 2).T, row_weights)
     sizes = np.add.reduceat(squares, bases.offsets[:-1])
     roots = np.sqrt(np.where(sizes > 0, sizes, 1.0))

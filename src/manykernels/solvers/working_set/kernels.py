@@ -138,6 +138,11 @@ class Subspaces:
     next: list[Index]
     prices: Prices
 
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.directions)
+
 
 class SubspaceKernels(WorkingKernels):
     r"""Kernels of several features, each in a few directions of its own.

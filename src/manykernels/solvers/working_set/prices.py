@@ -17,6 +17,10 @@ ROUGH_GAP = 2 * SINGLE_ERROR
 """Relative duality gap below which it is computed in double precision: up to half of it could be
 the room that is left for rounding."""
 
+EXACT_KERNELS = 20
+"""Number of the best kernels whose gradients are computed once more in double precision: some
+milliseconds. Set by judgement, not measured."""
+
 SAME_POINT = 1e-14
 """Two dual points are the same but for their length if the cosine of their angle is this near to
 one: so are those of two strengths before the first kernel enters."""
@@ -25,24 +29,25 @@ one: so are those of two strengths before the first kernel enters."""
 class Prices:
     """Finds the kernels of largest gradient, and bounds the gradients of all.
 
-    Kernels of one feature are priced in double precision. Those of several features are priced in
-    single precision, which takes half the time and memory, and on request in double. On a device
-    all are priced in single precision, and the best kernels once more in double.
+    Kernels of one feature are priced in double precision on the host. Those of several features,
+    and all kernels on a device, are priced in single precision, which takes half the time and
+    memory, and the best of them once more in double; on the host, on request, all in double.
     """
 
     def __init__(self, family: KernelFamily) -> None:
         self.family = family
-        self.away = family.explicit and not on_host(family.bases.matrix)
-        self.rough = family.explicit and not family.blocks.single and not self.away
-        self.pricer = pricer(family, bits=32 if self.rough or self.away else 64)
+        away = family.explicit and not on_host(family.bases.matrix)
+        self.refines = family.explicit and not (away or family.blocks.single)
+        self.rough = away or self.refines
+        self.pricer = pricer(family, bits=32 if self.rough else 64)
         self.exact: Pricer | None = None
         self.last: tuple[Array, int, Shortlist, float] | None = None
 
     def top(self, alpha: Array, count: int, fine: bool = False) -> tuple[Shortlist, float]:
         """Return ``count`` kernels of largest gradient, and a bound of all gradients."""
-        if fine and self.rough:
+        if fine and self.refines:
             self.exact = self.exact or pricer(self.family)
-            return self._bounded(self.exact.top(alpha, count), 0.0)
+            return bounded(self.exact.top(alpha, count))
         length = float(np.linalg.norm(alpha))
         if not length > 0:
             return Shortlist([], np.empty(0)), 0.0
@@ -52,27 +57,34 @@ class Prices:
             if there.shape == unit.shape and float(np.vdot(there, unit)) >= 1 - SAME_POINT:
                 return Shortlist(listed.indices, listed.scores * length**2), bound * length**2
         listed = self.pricer.top(unit, count)
-        if self.away and listed.indices:
+        if self.rough and listed.indices:
             found = priced_again(self.family, unit, listed, len(listed.indices) == count)
         else:
-            found = self._bounded(listed, SINGLE_ERROR if self.rough else 0.0)
+            found = bounded(listed)
         self.last = unit, count, *found
         return Shortlist(found[0].indices, found[0].scores * length**2), found[1] * length**2
 
-    def _bounded(self, listed: Shortlist, error: float) -> tuple[Shortlist, float]:
-        return listed, float(listed.scores[0]) * (1 + error) if listed.indices else 0.0
+
+def bounded(listed: Shortlist) -> tuple[Shortlist, float]:
+    """Return kernels and the largest of their gradients."""
+    return listed, float(listed.scores[0]) if listed.indices else 0.0
 
 
 def priced_again(
     family: KernelFamily, alpha: Array, listed: Shortlist, full: bool
 ) -> tuple[Shortlist, float]:
-    """Return kernels that were priced in single precision in the order of their true gradients.
+    """Return kernels that were priced in single precision, the best by their true gradients.
 
     Returned as well is a bound of all gradients: the largest, unless single precision cannot tell
-    the kernels listed from the others, of which there are some if the list is ``full``.
+    the best from the others, of which there are some outside the list if it is ``full``.
     """
-    exact = family.at(alpha).gradients(listed.indices)
+    best = listed.indices[:EXACT_KERNELS]
+    exact = family.at(alpha).gradients(best)
     order = np.argsort(-exact, kind="stable")
-    ranked = Shortlist([listed.indices[i] for i in order.tolist()], exact[order])
-    others = float(listed.scores[-1]) * (1 + SINGLE_ERROR) if full else 0.0
-    return ranked, max(float(ranked.scores[0]), others)
+    ranked = Shortlist(
+        [best[i] for i in order.tolist()] + list(listed.indices[len(best) :]),
+        np.concatenate([exact[order], listed.scores[len(best) :]]),
+    )
+    left = full or len(best) < len(listed.indices)
+    others = float(listed.scores[min(len(best), len(listed.scores) - 1)]) if left else 0.0
+    return ranked, max(float(exact.max()), others * (1 + SINGLE_ERROR))

@@ -109,7 +109,7 @@ class WorkingSet:
             for fine in (False, True):
                 listed, norm = prices.top(solution.alpha, room + size, fine)
                 gap = problem.gap(solution.objective, solution.alpha, norm, solution.intercept)
-                if gap[1] > ROUGH_GAP or not prices.rough:
+                if gap[1] > ROUGH_GAP or not prices.refines:
                     break
             certificate = Certificate(*gap, "exact")
             if (inside.theta > 0).all():
