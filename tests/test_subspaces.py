@@ -6,6 +6,7 @@ from dataclasses import replace
 import cvxpy
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import nnls
 
 from manykernels import MKLClassifier, MKLRegressor
@@ -97,6 +98,32 @@ def test_from_the_optimum_of_another_strength(loss, strengths, rng):
     assert result.certificate.relative <= 1e-5
     cold = run(WorkingSet(), problem, family, rng, 200, 1e-5)
     assert result.solution.objective == pytest.approx(cold.solution.objective, rel=2e-5)
+
+
+@pytest.mark.parametrize("tol", [3e-2, 3e-3])
+def test_no_kernel_enters_twice(tol, rng):
+    problem, family = spline_problem(rng, Squared(), rows=150)
+    result = None
+    for strength in np.geomspace(1, 1e-4, 25):
+        problem = replace(problem, strength=float(strength))
+        result = run(WorkingSet(), problem, family, rng, 100, tol, start=result)
+        assert len(set(result.indices)) == len(result.indices)
+
+
+def test_a_point_that_is_nearly_the_same_is_priced(rng):
+    """Where gradients are tiny, a change of 1e-7 in the dual point changes them by any factor."""
+    _, family = spline_problem(rng, Squared(), rows=200)
+    F = family.features(family.indices())[0]
+    axis = F[:, 5] / np.linalg.norm(F[:, 5])
+    basis = np.linalg.qr(F)[0]
+    alpha = rng.normal(size=200)
+    alpha -= basis @ (basis.T @ alpha)
+    alpha /= np.linalg.norm(alpha)
+    prices = Prices(family)
+    prices.top(alpha[:, None], 3)
+    moved = (alpha + 1e-7 * axis)[:, None]
+    bound = prices.top(moved, 3)[1]
+    assert bound >= 0.99 * family.at(moved).all().max()
 
 
 def test_few_directions_are_enough(rng):
@@ -271,3 +298,10 @@ def test_bad_budgets(size, rng):
 def test_budgets_as_written(size, bytes_):
     assert budget(size) == bytes_
     assert budget(None) > 2**20
+
+
+def test_sparse_rows_are_planned_by_what_they_hold(rng):
+    X = sparse.random(200, 100_000, density=1e-4, format="csr", random_state=0)
+    y = np.asarray(X[:, :50].sum(axis=1)).ravel() + rng.normal(size=200)
+    setting = {"degree": 1, "p": 1, "alpha": 1.0, "standardize": False}
+    assert MKLRegressor(**setting, max_memory="50MB").fit(X, y).gap_ <= 0.01

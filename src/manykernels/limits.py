@@ -19,9 +19,10 @@ PATH_FEATURES = 8_000
 take minutes and seldom pay. Set by judgement, not measured."""
 
 PATH_COLUMNS = 1_500
-"""The same for kernels of several features, in columns, of which a kernel has a few: on the larger
-tables of docs/benchmarks/tables.md weaker penalties took two to three times as long in all, and up
-to 3 GB, for the same or slightly better scores on rows left out."""
+"""A path of kernels of several features ends with a model of more columns than this, of which a
+kernel has a few: on the larger tables of docs/benchmarks/tables.md weaker penalties took two to
+three times as long in all, and up to 3 GB, for the same scores on rows left out or slightly better
+ones."""
 
 MAP_ROWS = 100_000
 """Rows in parts that feature maps are fitted to, drawn from all parts; all rows if there are fewer.

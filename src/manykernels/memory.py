@@ -45,18 +45,20 @@ def budget(size: Any = None) -> int:
     return given or int(BUDGET_SHARE * (machine_bytes() or UNKNOWN_MACHINE))
 
 
-def room_beside(features: int, allowed: int) -> int:
+def room_beside(bases: int, explicit: bool, allowed: int) -> int:
     """Return the bytes that are left for the rest of a fit.
 
-    ``features`` are the bytes of the base kernels' features, which a fit holds in any case, beside
-    a copy for pricing. Raises ValueError if they are more than what is allowed.
+    ``bases`` are the bytes of the base kernels, which a fit holds in any case; beside features, if
+    kernels are ``explicit``, there is a copy for pricing. Raises ValueError if they are more than
+    what is allowed.
     """
-    needed = int(features * (1 + PRICING_COPY))
+    needed = int(bases * (1 + PRICING_COPY)) if explicit else bases
     if needed > allowed:
+        what = "functions of columns" if explicit else "kernel matrices"
         raise ValueError(
-            f"max_memory must be more than the {needed / 2**20:,.0f} MB that the functions of "
-            f"columns take on these rows; got {allowed / 2**20:,.0f} MB. Use a larger max_memory, "
-            "fewer columns or rows, or a Dask collection, whose rows are never all in memory."
+            f"max_memory must be more than the {needed / 2**20:,.0f} MB that the {what} take on "
+            f"these rows; got {allowed / 2**20:,.0f} MB. Use a larger max_memory, fewer columns or "
+            "rows, or a Dask collection, whose rows are never all in memory."
         )
     return allowed - needed
 

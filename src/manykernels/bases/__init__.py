@@ -6,7 +6,8 @@ enumeration need to build products factor by factor. A *state* stands for the ma
 to the representation. :math:`\langle A, B\rangle` is the sum of the entries of :math:`A \odot B`.
 """
 
-from .features import CrossBlocks, FeatureBlocks
+from .cross import CrossBlocks
+from .features import FeatureBlocks
 from .grams import GramStack
 
 __all__ = ["BaseKernels", "Cross", "CrossBlocks", "FeatureBlocks", "GramStack"]

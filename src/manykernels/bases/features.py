@@ -34,6 +34,7 @@ from .columns import (
     scale_rows,
     split_rows,
 )
+from .cross import CrossBlocks
 
 
 class FeatureBlocks:
@@ -199,8 +200,8 @@ class FeatureBlocks:
 
     def _halves(self, product: Product) -> tuple[Array, Array]:
         """Return the features of all factors of a product but the last, and those of the last."""
-        ones = filled(1.0, (self.rows, 1), self.features)
-        blocks = [self.block(j) for j in product]
+        ones, edges = filled(1.0, (self.rows, 1), self.features), self.offsets
+        blocks = [dense(self.features[:, int(edges[j]) : int(edges[j + 1])]) for j in product]
         return reduce(khatri_rao, blocks[:-1] or [ones]), (blocks or [ones])[-1]
 
     def batches(self, products: Products) -> list[slice]:
@@ -372,31 +373,6 @@ class FeatureBlocks:
                         grown = grown * block
                     out[start:stop, power] += _forms(grown, weight, rows)
         return out
-
-
-class CrossBlocks:
-    """Kernels of features between two sets of rows; ``rows`` selects on the left."""
-
-    def __init__(
-        self, left: FeatureBlocks, right: FeatureBlocks, rows: slice = slice(None)
-    ) -> None:
-        self.left, self.right, self.selected = left, right, rows
-        self.count, self.shape = left.count, (len(range(left.rows)[rows]), right.rows)
-
-    def filled(self, value: float) -> Array:
-        """Return a matrix of one value."""
-        return filled(value, self.shape, self.left.features)
-
-    def kernel(self, j: int) -> Array:
-        """Return the matrix of base kernel ``j``."""
-        return self.left.block(j)[self.selected, :] @ self.right.block(j).T
-
-    def power_sum(self, k: int) -> Array:
-        """Return the sum of all kernels' k-th powers; one matrix product if blocks are columns."""
-        if self.left.single:
-            left = self.left.features[self.selected, :] ** k
-            return dense(left @ (self.right.features**k).T)
-        return sum((self.kernel(j) ** k for j in range(self.count)), self.filled(0.0))
 
 
 def _forms(columns: Array, weight: Array | None, rows: slice) -> Array:

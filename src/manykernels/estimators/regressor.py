@@ -190,8 +190,7 @@ class MKLRegressorCV(Regression, BaseCV):
     max_iter, tol, max_time :
         Limits of every single fit.
     max_memory : int or str, optional
-        As for :class:`MKLRegressor`; with ``n_jobs`` each of the folds that are computed at a time
-        may hold as much.
+        As for :class:`MKLRegressor`; folds share it.
     standardize : {True, "scale", False}, default=True
         How columns are standardised.
     device : str, optional

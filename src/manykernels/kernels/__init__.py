@@ -1,13 +1,12 @@
 """Base kernels by name or by function, and the columns each one sees."""
 
 from .argument import KERNEL_FUNCTIONS
+from .base import KernelSet
 from .functions import Precomputed, check_gram, rbf, refuse_large
+from .matrices import FunctionKernels, PairwiseKernel
 from .sets import (
-    FunctionKernels,
-    KernelSet,
     LinearKernels,
     MapKernels,
-    PairwiseKernel,
     only_linear,
     resolve,
     uses_maps,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from copy import deepcopy
@@ -16,8 +15,8 @@ from scipy import sparse
 from sklearn.metrics.pairwise import linear_kernel
 
 from ..arrays import Array
-from ..backend import HOST, beside, filled, on_host
-from ..bases import BaseKernels, FeatureBlocks, GramStack
+from ..backend import HOST, beside, on_host
+from ..bases import FeatureBlocks
 from ..bases.columns import side_by_side
 from ..feature_maps import (
     MAPS,
@@ -29,80 +28,8 @@ from ..feature_maps import (
 )
 from ..limits import GAUSSIAN_FEATURES
 from .argument import numbers_by_name, parse_function, parse_maps
-from .functions import KernelFunction, Precomputed, check_gram, rbf, refuse_large
-
-
-class KernelSet(ABC):
-    """Base kernels that have been resolved against the columns of X.
-
-    Attributes
-    ----------
-    names : list of str
-        Names of the base kernels.
-    columns : list of ndarray of int
-        Columns of X that each base kernel is given.
-    explicit : bool
-        Whether they have explicit features.
-    powers : bool
-        Whether powers of a base kernel are worth having: x^2 is no linear function of x.
-    by_degree : bool
-        Whether the kernels depend on the degree of the products to come.
-    scales : bool
-        Whether the columns of X are measurements, to be standardised.
-    learns : bool
-        Whether ``fit`` learns from the rows more than which they are.
-    rows : int, optional
-        Number of all rows, where ``fit`` sees only some of them.
-    """
-
-    names: list[str]
-    columns: Any
-    explicit: bool = True
-    powers: bool = False
-    by_degree: bool = False
-    scales: bool = True
-    learns: bool = False
-    rows: int | None = None
-
-    @property
-    def inputs(self) -> list[Array]:
-        """Columns of X that each base kernel is a function of; none if it is given by a matrix."""
-        return list(self.columns)
-
-    def held_bytes(self, rows: int) -> int:
-        """Return the bytes that the base kernels will take on some rows; about, before ``fit``."""
-        return 8 * rows * sum(len(columns) for columns in self.columns)
-
-    def use(self, rows: Array, shape: tuple[int, int]) -> None:  # noqa: B027
-        """Take note of which rows of X, of a given shape, are trained on; before ``fit``."""
-
-    def fit(
-        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
-    ) -> BaseKernels:
-        """Remember the training rows if they are needed later; return the base kernels on them.
-
-        ``X`` is standardised, ``raw`` is not; row weights add up to one, by default equal. The
-        base kernels are put beside ``place``.
-        """
-        return self.on(X, raw, place)
-
-    @abstractmethod
-    def on(
-        self, X: Array, raw: Array, place: Any = HOST, used: Collection[int] | None = None
-    ) -> BaseKernels:
-        """Return the base kernels on new rows (between new and training rows).
-
-        Those that are not among ``used`` need not be what they are; by default all are used.
-        """
-
-    def pair(
-        self, X: Array, raw: Array, other: Array, other_raw: Array
-    ) -> tuple[BaseKernels, BaseKernels]:
-        """Return what the learnt kernel between two sets of rows is made of, for either set.
-
-        Matrices hold the values between both sets, and stand for both.
-        """
-        return self.on(X, raw), self.on(other, other_raw)
+from .base import KernelSet
+from .matrices import FunctionKernels, PairwiseKernel
 
 
 @dataclass
@@ -156,14 +83,16 @@ class MapKernels(KernelSet):
         return any(isinstance(kind, str) and kind == "auto" for kind in self.maps)
 
     def held_bytes(self, rows: int) -> int:
-        """Return the bytes of the functions of all columns, at the most."""
+        """Return the bytes of the functions of all columns, about."""
         most = affordable_functions(self.degree, len(self.maps), rows)[1]
-        ranks = [
-            most if isinstance(kind, str) else getattr(kind, "rank", most) for kind in self.maps
-        ]
-        return (
-            8 * rows * sum(rank if isinstance(rank, int) else GAUSSIAN_FEATURES for rank in ranks)
-        )
+        total = 0
+        for kind, columns in zip(self.maps, self.columns, strict=True):
+            if isinstance(kind, str) and kind in ("auto", "linear"):
+                total += most if kind == "auto" else len(columns)
+                continue
+            rank = getattr(MAPS[kind]() if isinstance(kind, str) else kind, "rank", most)
+            total += rank if isinstance(rank, int) else GAUSSIAN_FEATURES
+        return 8 * rows * total
 
     @cached_property
     def widths(self) -> list[int]:
@@ -226,137 +155,6 @@ class MapKernels(KernelSet):
 def _seen(X: Array, columns: Array) -> Array:
     """Return what a map sees: a column, of shape (n,), or several, of shape (n, c)."""
     return X[:, columns[0]] if len(columns) == 1 else X[:, columns]
-
-
-@dataclass
-class FunctionKernels(KernelSet):
-    """Kernels given by functions, evaluated against the training rows."""
-
-    functions: list[KernelFunction]
-    columns: list[Array]
-    names: list[str]
-    training: list[Array] = field(default_factory=list)
-    explicit = False
-
-    @property
-    def inputs(self) -> list[Array]:
-        """Columns that each kernel sees; none for matrices, which are no functions of columns."""
-        pairs = zip(self.functions, self.columns, strict=True)
-        return [columns[:0] if isinstance(one, Precomputed) else columns for one, columns in pairs]
-
-    def held_bytes(self, rows: int) -> int:
-        """Return the bytes of a matrix of each kernel."""
-        return 8 * rows**2 * len(self.functions)
-
-    def views(self, X: Array, raw: Array) -> list[Array]:
-        """Return the columns that each kernel sees."""
-        pairs = zip(self.functions, self.columns, strict=True)
-        return [(raw if isinstance(one, Precomputed) else X)[:, seen] for one, seen in pairs]
-
-    def fit(
-        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
-    ) -> GramStack:
-        """Evaluate and check the kernels on the training rows."""
-        refuse_large(len(self.functions), len(X), place)
-        self.training = self.views(X, raw)
-        return self.between(self.training, self.training, place, check=True)
-
-    def on(
-        self, X: Array, raw: Array, place: Any = HOST, used: Collection[int] | None = None
-    ) -> GramStack:
-        """Evaluate the kernels between new and training rows."""
-        return self.between(self.views(X, raw), self.training, place)
-
-    def pair(
-        self, X: Array, raw: Array, other: Array, other_raw: Array
-    ) -> tuple[GramStack, GramStack]:
-        """Evaluate the kernels between two sets of rows."""
-        stack = self.between(self.views(X, raw), self.views(other, other_raw))
-        return stack, stack
-
-    def between(
-        self, left: list[Array], right: list[Array], place: Any = HOST, check: bool = False
-    ) -> GramStack:
-        """Evaluate the kernels between two sets of rows, on a device in single precision.
-
-        If they are one set, check that they are kernels.
-        """
-        shape = (len(left[0]), len(right[0]))
-        bits = 64 if on_host(place) else 32
-        grams = filled(0.0, (len(self.functions), *shape), place, bits)
-        for j, function in enumerate(self.functions):
-            if function is rbf and not on_host(place):
-                values = rbf(beside(left[j], place), beside(right[j], place))
-                grams[j, :, :] = beside(values, place, grams.dtype)
-                continue
-            gram = np.asarray(function(left[j], right[j]), dtype=float)
-            if gram.shape != shape:
-                raise ValueError(
-                    f"kernels[{j}] ({self.names[j]}) must return a matrix of shape {shape}; "
-                    f"got shape {gram.shape}. It is called with two arrays of rows."
-                )
-            if not np.all(np.isfinite(gram)):
-                raise ValueError(
-                    f"kernels[{j}] ({self.names[j]}) must return finite values; got NaN or "
-                    "infinity. Look at the rows or the matrix it is made from."
-                )
-            if check and function is not rbf:
-                check_gram(gram, self.names[j])
-            grams[j, :, :] = beside(gram, place, grams.dtype)
-        return GramStack(grams)
-
-
-@dataclass
-class PairwiseKernel(KernelSet):
-    """One base kernel whose values are X itself, as in scikit-learn's ``"precomputed"``."""
-
-    names: list[str] = field(default_factory=lambda: ["precomputed"])
-    columns: Array | None = None
-    explicit = False
-    scales = False
-
-    @property
-    def inputs(self) -> list[Array]:
-        """No columns: X has none but rows."""
-        return [np.empty(0, dtype=int)]
-
-    def held_bytes(self, rows: int) -> int:
-        """Return the bytes of the matrix."""
-        return 8 * rows**2
-
-    def use(self, rows: Array, shape: tuple[int, int]) -> None:
-        """Remember which rows of a square matrix are used, and so which columns."""
-        if shape[0] != shape[1]:
-            raise ValueError(
-                f'X must be a square kernel matrix for kernels="precomputed"; got shape {shape}. '
-                "For several kernels use kernels=[Precomputed(K1), ...] and row numbers as X."
-            )
-        self.columns = rows
-
-    def fit(
-        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
-    ) -> GramStack:
-        """Check the training matrix."""
-        check_gram(raw[:, self.columns], "precomputed")
-        return self.on(X, raw, place)
-
-    def on(
-        self, X: Array, raw: Array, place: Any = HOST, used: Collection[int] | None = None
-    ) -> GramStack:
-        """Take X as the values between new and training rows."""
-        return GramStack(beside(raw[:, self.columns][None], place))
-
-    def pair(
-        self, X: Array, raw: Array, other: Array, other_raw: Array
-    ) -> tuple[GramStack, GramStack]:
-        """Take X as the values between both sets of rows; there is no other one."""
-        if other_raw is not raw:
-            raise ValueError(
-                'Y must be None for kernels="precomputed": X holds the values between its '
-                "rows and the training rows already."
-            )
-        stack = self.on(X, raw)
-        return stack, stack
 
 
 def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> KernelSet:

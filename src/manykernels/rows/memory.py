@@ -11,11 +11,12 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from ..arrays import Array
-from ..backend import largest_size
+from ..backend import largest_size, on_host
 from ..bases import FeatureBlocks, GramStack
 from ..families import KernelFamily
 from ..function import Predictor, make_predictor, scaled, without_shares
@@ -122,7 +123,10 @@ class MemoryRows:
         if spec.scales and kernels.scales:
             scaler = StandardScaler(with_mean=spec.centres)
             scaler.fit(rows, sample_weight=weights * len(weights))
-        room = room_beside(kernels.held_bytes(len(used)), spec.max_memory)
+        room = spec.max_memory
+        if on_host(self.place):  # a device has a memory of its own
+            held = 2 * rows.data.nbytes if issparse(rows) else kernels.held_bytes(len(used))
+            room = room_beside(held, kernels.explicit, spec.max_memory)
         bases = kernels.fit(scaled(scaler, rows), rows, weights, self.place)
         _refuse_overflow(bases, degree)
         return MemoryPrepared(self, used, kernels, scaler, bases, self.y[used], weights, room)

@@ -86,7 +86,10 @@ class DualNewton:
             values = solution.fitted - solution.intercept
             kernel = sampled_kernel(family, theta, rng)
             target = newton_point(problem, kernel, alpha, values)
+            before = alpha
             alpha, gradients = climb(problem, family, alpha, target, gradients)
+            if alpha is before:
+                return  # rounding: no step raises the dual any more
 
     resume = iterate
 

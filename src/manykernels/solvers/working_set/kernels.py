@@ -39,7 +39,8 @@ class WorkingKernels:
         self.solution: DualSolution
         self.groups: FeatureGroups | None = None
         self.next: list[Index] = []
-        self.prices = Prices(family)
+        self.prices: Prices | None = None
+        self.grew = False  # whether columns of kernels in use were added in the last round
         if not family.explicit:
             self.solution = solve(problem, system_of(family, [], self.theta))
         elif start is None or not start.indices or not start.solution.in_features:
@@ -113,8 +114,8 @@ direction if the part of its gradient outside its directions is larger. Set by j
 measured."""
 
 FIRST_EXTENSION = 0.003
-"""The same at the start of a run from another strength, as a share of the gradient of kernels in
-use. Set by judgement, not measured."""
+"""Share of the gradient of kernels in use that the part outside their directions must exceed at the
+start of a run from another strength. Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class Subspaces:
     directions : list of ndarray
         The direction of each column, orthogonal to the others of its kernel.
     next : list of Index
-        The kernels that are likely to enter next, best first.
+        The best kernels outside the set when it was last priced, which may have entered since.
     prices : Prices
         What finds the kernels of largest gradient.
     """
@@ -136,7 +137,7 @@ class Subspaces:
     groups: FeatureGroups
     directions: list[Array]
     next: list[Index]
-    prices: Prices
+    prices: Prices | None
 
     @property
     def width(self) -> int:
@@ -190,6 +191,7 @@ class SubspaceKernels(WorkingKernels):
     def enter(self, fresh: list[Index]) -> None:
         """Add kernels with the direction of their gradient; extend those in use where needed."""
         alpha, family = self.solution.alpha, self.family
+        fresh = [index for index in fresh if index not in set(self.indices)]
         size = len(self.indices)
         own: list[list[Array]] = [[] for _ in range(size)]
         for owner, direction in zip(self.groups.owners.tolist(), self.directions, strict=True):
@@ -202,7 +204,7 @@ class SubspaceKernels(WorkingKernels):
             found = outside(gradient, basis, self.least if number < size else 0.0)
             directions += list(found.T)
             owners += [number] * found.shape[1]
-        self.indices = self.indices + fresh
+        self.indices, self.grew = self.indices + fresh, bool(owners)
         if not owners:
             return
         groups, more = self.groups, self._columns(np.array(owners), directions)
@@ -222,7 +224,8 @@ class SubspaceKernels(WorkingKernels):
         axes = [np.stack([directions[j] for j in places], axis=1) for _, places in own]
 
         def make(rows: slice) -> Array:
-            here = family.on(family.blocks.take(rows))
+            whole = rows == slice(0, family.rows)
+            here = family if whole else family.on(family.blocks.take(rows))
             out = np.empty((here.rows, len(owners)), order="F")
             for (index, places), axis in zip(own, axes, strict=True):
                 out[:, places] = here.combine([index], axis)

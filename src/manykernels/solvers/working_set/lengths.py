@@ -126,7 +126,7 @@ def nonnegative_minimum(matrix: Array, right: Array) -> Array:
     all at once; O(k^3) for each exchange, of which there are some five.
     """
     size = np.abs(np.diag(matrix))
-    matrix = matrix + np.diag(JITTER * size)
+    matrix = matrix + np.diag(JITTER * np.maximum(size, size.max(initial=0.0) * JITTER))
     free = np.ones(len(right), dtype=bool)
     least, patience = len(right) + 1, PATIENT_EXCHANGES
     point = np.zeros(len(right))

@@ -18,12 +18,13 @@ ROUGH_GAP = 2 * SINGLE_ERROR
 the room that is left for rounding."""
 
 EXACT_KERNELS = 20
-"""Number of the best kernels whose gradients are computed once more in double precision: some
-milliseconds. Set by judgement, not measured."""
+"""Number of the best kernels of several features whose gradients are computed once more in double
+precision: some milliseconds. Set by judgement, not measured."""
 
-SAME_POINT = 1e-14
-"""Two dual points are the same but for their length if the cosine of their angle is this near to
-one: so are those of two strengths before the first kernel enters."""
+SAME_POINT = 1e-15
+"""Two dual points are the same but for their length if their entries, with a length of one, differ
+by no more than this, which is rounding: so are those of two strengths before the first kernel
+enters."""
 
 
 class Prices:
@@ -31,7 +32,8 @@ class Prices:
 
     Kernels of one feature are priced in double precision on the host. Those of several features,
     and all kernels on a device, are priced in single precision, which takes half the time and
-    memory, and the best of them once more in double; on the host, on request, all in double.
+    memory. On a device those listed are priced once more in double; on the host the best of them,
+    and on request all kernels.
     """
 
     def __init__(self, family: KernelFamily) -> None:
@@ -54,11 +56,12 @@ class Prices:
         unit = alpha / length
         if self.last is not None and self.last[1] >= count:
             there, _, listed, bound = self.last
-            if there.shape == unit.shape and float(np.vdot(there, unit)) >= 1 - SAME_POINT:
+            if there.shape == unit.shape and np.abs(there - unit).max() <= SAME_POINT:
                 return Shortlist(listed.indices, listed.scores * length**2), bound * length**2
         listed = self.pricer.top(unit, count)
         if self.rough and listed.indices:
-            found = priced_again(self.family, unit, listed, len(listed.indices) == count)
+            again = EXACT_KERNELS if self.refines else count
+            found = priced_again(self.family, unit, listed, again, len(listed.indices) == count)
         else:
             found = bounded(listed)
         self.last = unit, count, *found
@@ -71,14 +74,14 @@ def bounded(listed: Shortlist) -> tuple[Shortlist, float]:
 
 
 def priced_again(
-    family: KernelFamily, alpha: Array, listed: Shortlist, full: bool
+    family: KernelFamily, alpha: Array, listed: Shortlist, count: int, full: bool
 ) -> tuple[Shortlist, float]:
-    """Return kernels that were priced in single precision, the best by their true gradients.
+    """Return kernels that were priced in single precision, ``count`` by their true gradients.
 
     Returned as well is a bound of all gradients: the largest, unless single precision cannot tell
-    the best from the others, of which there are some outside the list if it is ``full``.
+    these kernels from the others, of which there are some outside the list if it is ``full``.
     """
-    best = listed.indices[:EXACT_KERNELS]
+    best = listed.indices[:count]
     exact = family.at(alpha).gradients(best)
     order = np.argsort(-exact, kind="stable")
     ranked = Shortlist(

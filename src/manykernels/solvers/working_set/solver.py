@@ -18,7 +18,7 @@ from ...objective import Problem, best_weights
 from ..base import FinalState, Needs, Result
 from .interior import KernelList, solve_interior
 from .kernels import SubspaceKernels, WorkingKernels
-from .prices import ROUGH_GAP
+from .prices import ROUGH_GAP, Prices
 from .restricted import newton, restricted_gap, solve_restricted
 
 IDLE_ROUNDS = 2
@@ -85,7 +85,7 @@ class WorkingSet:
         several = family.explicit and not family.blocks.single
         subspaced = several and isinstance(problem.loss, SmoothLoss)
         inside = (SubspaceKernels if subspaced else WorkingKernels)(problem, family, start)
-        prices = inside.prices
+        prices = inside.prices = inside.prices or Prices(family)
         steps: list[tuple[list[Index], float]] = [([], FINEST_GAP)]
         if start is not None and start.indices:
             steps = [*steps, (list(start.indices), GAP_SHARE)]
@@ -99,7 +99,7 @@ class WorkingSet:
                 for method in INNER_METHODS:
                     if goal > 0 and method.suits(inside):
                         goal = method.solve(inside, goal)
-            moved = bool(fresh) or inside.solution.objective < before * (1 - 1e-10)
+            moved = bool(fresh) or inside.grew or inside.solution.objective < before * (1 - 1e-10)
             idle = 0 if moved or better else idle + 1
             if idle >= IDLE_ROUNDS:
                 return  # rounding: the set is right and its optimum as good as can be had
