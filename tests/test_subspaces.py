@@ -305,3 +305,14 @@ def test_sparse_rows_are_planned_by_what_they_hold(rng):
     y = np.asarray(X[:, :50].sum(axis=1)).ravel() + rng.normal(size=200)
     setting = {"degree": 1, "p": 1, "alpha": 1.0, "standardize": False}
     assert MKLRegressor(**setting, max_memory="50MB").fit(X, y).gap_ <= 0.01
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_weights_that_leave_one_row_end_in_an_answer(rng):
+    """Features of rows of no weight to speak of are so large that only rounding is left."""
+    X = rng.normal(size=(60, 3))
+    weights = np.zeros(60)
+    weights[0], weights[1:3] = 1.0, 1e-12
+    model = MKLRegressor(kernels="spline", degree=2, p=1, alpha=0.01)
+    model.fit(X, X[:, 0], sample_weight=weights)
+    assert model.predict(X[:1]) == pytest.approx(X[:1, 0], rel=1e-3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import block_diag
+from scipy.linalg import LinAlgError, block_diag
 
 from ...arrays import Array
 from ...dual.systems import factorise
@@ -123,7 +123,8 @@ def nonnegative_minimum(matrix: Array, right: Array) -> Array:
     """Minimise a quadratic over points that are not negative, by block principal pivoting.
 
     Coordinates below zero become zero, those of zero that would lower the quadratic become free,
-    all at once; O(k^3) for each exchange, of which there are some five.
+    all at once; O(k^3) for each exchange, of which there are some five. Where rounding has left no
+    quadratic with a minimum, the answer is zero: no step.
     """
     size = np.abs(np.diag(matrix))
     matrix = matrix + np.diag(JITTER * np.maximum(size, size.max(initial=0.0) * JITTER))
@@ -133,7 +134,11 @@ def nonnegative_minimum(matrix: Array, right: Array) -> Array:
     for _ in range(PIVOT_ROUNDS):
         point = np.zeros(len(right))
         if free.any():
-            point[free] = factorise(matrix[np.ix_(free, free)])[0].solve(right[free])
+            try:
+                factor, _ = factorise(matrix[np.ix_(free, free)])
+            except LinAlgError:
+                return np.zeros(len(right))
+            point[free] = factor.solve(right[free])
         slope = matrix @ point - right
         wrong = np.where(free, point < 0, slope < -JITTER * np.abs(right).max(initial=0.0))
         number = int(np.count_nonzero(wrong))
