@@ -20,9 +20,8 @@ take minutes and seldom pay. Set by judgement, not measured."""
 
 PATH_COLUMNS = 1_500
 """A path of kernels of several features ends with a model of more columns than this, of which a
-kernel has a few: on the larger tables of docs/benchmarks/tables.md weaker penalties took two to
-three times as long in all, and up to 3 GB, for the same scores on rows left out or slightly better
-ones."""
+kernel has a few. Without it bike_hourly, grid_stability and kin40k took two to three times as long
+and up to 3 GB, for the same test scores (seed 0 of docs/benchmarks/tables.md)."""
 
 MAP_ROWS = 100_000
 """Rows in parts that feature maps are fitted to, drawn from all parts; all rows if there are fewer.
