@@ -9,8 +9,8 @@ degrees 2 and 3 but on madelon, where 500 columns leave time for degree 2 only. 
 kept under docs/benchmarks/reproduction/runs and not computed again. Seconds are of the processor;
 the machine had other work at the time, which makes them larger than on a quiet one: EBM took 77 and
 125 of them on two splits of concrete. Those of EBM are of two seeds; cells without them are of an
-earlier run, which noted the clock only. Cells of ours are of a version in which a kernel could enter
-a fold's model twice along a path, mended since.
+earlier run, which noted the clock only. Cells of ours are of a version in which a kernel could
+enter a fold's model twice along a path, mended since.
 
 How ours makes its base kernels (functions of a column, kernels a column, weights of splines) and
 p = 1 were chosen while looking at test scores on one or two splits of seven of these tables. The
