@@ -9,8 +9,18 @@ to the representation. :math:`\langle A, B\rangle` is the sum of the entries of 
 from .cross import CrossBlocks
 from .features import FeatureBlocks
 from .grams import GramStack
+from .width_rows import SHAPES, WidthKernel, WidthRows
 
-__all__ = ["BaseKernels", "Cross", "CrossBlocks", "FeatureBlocks", "GramStack"]
+__all__ = [
+    "SHAPES",
+    "BaseKernels",
+    "Cross",
+    "CrossBlocks",
+    "FeatureBlocks",
+    "GramStack",
+    "WidthKernel",
+    "WidthRows",
+]
 
 BaseKernels = FeatureBlocks | GramStack
 """Base kernels in either representation: ``explicit`` ones have features, and of ``single`` ones
