@@ -35,20 +35,26 @@ def climb(
     largest widths are, and a second ascent starts from them.
     """
     widths = ascend(scores, shape, widths, steps)
-    widths = np.where(widths < FLAT_WIDTH, 0.0, widths)
-    if degree is not None and np.count_nonzero(widths) > degree:
+    if degree is not None and np.count_nonzero(widths >= FLAT_WIDTH) > degree:
         widths = np.where(widths >= np.sort(widths)[-degree], widths, 0.0)
         widths = ascend(scores, shape, widths, steps)
-    return found(scores, shape, widths)
+    kernel = kernel_of(shape, widths)
+    return kernel and Found(kernel, scores(shape, widths_of(kernel, scores.count))[0])
 
 
-def found(scores: Scores, shape: str, widths: Array) -> Found | None:
-    """Return a kernel of given widths with its score; None if it has no columns."""
-    columns = np.flatnonzero(widths)
+def kernel_of(shape: str, widths: Array) -> WidthKernel | None:
+    """Return the kernel of given widths without flat columns; None if it has no others."""
+    columns = np.flatnonzero(widths >= FLAT_WIDTH)
     if not len(columns):
         return None
-    kernel = (shape, tuple(columns.tolist()), tuple(widths[columns].tolist()))
-    return Found(kernel, scores(shape, widths)[0])
+    return shape, tuple(columns.tolist()), tuple(widths[columns].tolist())
+
+
+def widths_of(kernel: WidthKernel, count: int) -> Array:
+    """Return the widths of a kernel for all columns, zero for those that it does not have."""
+    widths = np.zeros(count)
+    widths[list(kernel[1])] = kernel[2]
+    return widths
 
 
 def ascend(scores: Scores, shape: str, widths: Array, steps: int) -> Array:

@@ -11,7 +11,7 @@ from ...arrays import Array
 from ...bases import WidthRows
 from ...bases.width_rows import WidthKernel
 from ...families import KernelFamily
-from .ascent import Found, climb
+from .ascent import Found, climb, widths_of
 from .scores import Scores
 
 ISOTROPIC = (0.05, 0.3, 1.0, 4.0)
@@ -37,13 +37,6 @@ def isotropic(count: int, total: float, columns: Array | None = None) -> Array:
     widths = np.zeros(count)
     chosen = np.arange(count) if columns is None else columns
     widths[chosen] = total / len(chosen)
-    return widths
-
-
-def widths_of(kernel: WidthKernel, count: int) -> Array:
-    """Return the widths of a kernel for all columns, zero for those that it does not have."""
-    widths = np.zeros(count)
-    widths[list(kernel[1])] = kernel[2]
     return widths
 
 
@@ -105,12 +98,14 @@ class Pricing:
         alpha = alpha / (np.sqrt(np.sum(alpha**2)) or 1.0)
         columns = np.arange(bases.count)
         if bases.count > PAIRED_COLUMNS:
-            columns = self.chosen(Scores(bases, alpha, columns[:0]), family, heavy)
-        return Scores(bases, alpha, columns)
+            wide = Scores(bases, columns[:0])
+            wide.at(alpha)
+            columns = self.chosen(wide, heavy)
+        scores = Scores(bases, columns)
+        scores.at(alpha)
+        return scores
 
-    def chosen(
-        self, scores: Scores, family: KernelFamily, heavy: Sequence[WidthKernel]
-    ) -> Array:
+    def chosen(self, scores: Scores, heavy: Sequence[WidthKernel]) -> Array:
         """Return columns for Laplace kernels: those of heavy kernels and of a radial ascent."""
         importance = np.zeros(scores.count)
         for place, kernel in enumerate(heavy):

@@ -14,7 +14,7 @@ what they add to it is about as small. Set by judgement, not measured."""
 
 
 class Scores:
-    r"""The score of any kernel at one dual point, on the host in single precision.
+    r"""The scores of any kernels at a dual point, on the host in single precision.
 
     With W = :math:`\alpha\alpha^\top \odot K_s` the score is the sum of W, and its derivative in
     :math:`\ln s_j` is :math:`-s_j \langle W, t_j\rangle`, for radial kernels with W divided by
@@ -26,13 +26,11 @@ class Scores:
     ----------
     rows : WidthRows
         The rows.
-    alpha : ndarray of shape (n, c)
-        The dual point on these rows.
     paired : ndarray of int
         Columns that Laplace kernels may have.
     """
 
-    def __init__(self, rows: WidthRows, alpha: Array, paired: Array) -> None:
+    def __init__(self, rows: WidthRows, paired: Array) -> None:
         values = to_host(rows.values)
         rows = WidthRows(values, rows.categories)
         every = ("gaussian", tuple(range(rows.count)), (1.0,) * rows.count)
@@ -41,54 +39,73 @@ class Scores:
         self.owners = np.repeat(
             np.arange(rows.count), [1 + rows.categories.get(j, 0) for j in range(rows.count)]
         )
-        self.count, self.paired = rows.count, paired
-        self.outer = (alpha @ alpha.T).astype(np.float32)
-        left, right = np.triu_indices(rows.rows, 1)
+        self.rows, self.count, self.paired = rows.rows, rows.count, paired
+        self.above = np.triu(np.ones((self.rows, self.rows), dtype=bool), 1)
+        left, right = np.nonzero(self.above)
         self.pairs = np.empty((len(paired), len(left)), dtype=np.float32)
         for place, j in enumerate(paired.tolist()):
             a, b = values[left, j], values[right, j]
             self.pairs[place] = a != b if j in rows.categories else np.abs(a - b)
-        self.outer_pairs = self.outer[left, right]
-        self.trace = float(np.trace(self.outer))
         self.calls = 0
+
+    def at(self, alpha: Array) -> None:
+        """Set the dual point, of shape (n, c)."""
+        self.outer = (alpha @ alpha.T).astype(np.float32)
+        self.trace = float(np.trace(self.outer))
+        self.outer_pairs = self.outer[self.above] if len(self.paired) else self.outer[:0]
 
     def __call__(self, shape: str, widths: Array) -> tuple[float, Array]:
         """Return the score of widths of shape (r,), zero for columns left out, and its slopes."""
         self.calls += 1
         return self._of_pairs(widths) if shape == "laplace" else self._of_squares(shape, widths)
 
-    def _of_pairs(self, widths: Array) -> tuple[float, Array]:
-        apart = widths[self.paired].astype(np.float32) @ self.pairs
-        np.negative(apart, out=apart)
-        np.exp(apart, out=apart)
-        apart *= self.outer_pairs
-        slopes = np.zeros(self.count)
-        slopes[self.paired] = -2 * widths[self.paired] * (self.pairs @ apart)
-        return self.trace + 2 * float(apart.sum(dtype=float)), slopes
+    def kernel(self, shape: str, widths: Array) -> Array:
+        """Return the kernel of given widths, of shape (n, n)."""
+        if shape != "laplace":
+            apart = self._squares(widths)
+            apart = -np.sqrt(-apart) if shape == "radial" else apart
+            return np.exp(apart, out=apart)
+        out = np.zeros((self.rows, self.rows), dtype=np.float32)
+        out[self.above] = self._falls(widths)
+        out += out.T
+        np.fill_diagonal(out, 1.0)
+        return out
 
-    def _of_squares(self, shape: str, widths: Array) -> tuple[float, Array]:
-        used = widths[self.owners] > 0
-        points = self.points if used.all() else self.points[:, used]
-        scaled = points * np.sqrt(widths[self.owners][used]).astype(np.float32)
+    def _falls(self, widths: Array) -> Array:
+        """Return the values of a Laplace kernel for pairs of rows."""
+        apart = -widths[self.paired].astype(np.float32) @ self.pairs
+        return np.exp(apart, out=apart)
+
+    def _of_pairs(self, widths: Array) -> tuple[float, Array]:
+        weighted = self._falls(widths)
+        weighted *= self.outer_pairs
+        slopes = np.zeros(self.count)
+        slopes[self.paired] = -2 * widths[self.paired] * (self.pairs @ weighted)
+        return self.trace + 2 * float(weighted.sum(dtype=float)), slopes
+
+    def _squares(self, widths: Array) -> Array:
+        """Return the sums of widths times squared distances, with a minus."""
+        scaled = self.points * np.sqrt(widths[self.owners]).astype(np.float32)
         sizes = np.einsum("ij,ij->i", scaled, scaled)
         ones = np.ones_like(sizes)
         left = np.column_stack([2 * scaled, -sizes, -ones])
         apart = left @ np.column_stack([scaled, ones, sizes]).T
         np.minimum(apart, 0.0, out=apart)
         np.fill_diagonal(apart, 0.0)
+        return apart
+
+    def _of_squares(self, shape: str, widths: Array) -> tuple[float, Array]:
+        apart = self._squares(widths)
         if shape == "radial":
             roots = np.sqrt(np.negative(apart, out=apart), out=apart)
-            kernel = np.exp(-roots)
-            kernel *= self.outer
-            total = float(kernel.sum(dtype=float))
-            np.maximum(roots, LEAST_ROOT, out=roots)
-            kernel /= roots
-            kernel *= 0.5
+            weighted = np.exp(-roots)
         else:
-            kernel = np.exp(apart, out=apart)
-            kernel *= self.outer
-            total = float(kernel.sum(dtype=float))
-        own = kernel.sum(axis=1) @ points**2
-        cross = np.einsum("ij,ij->j", points, kernel @ points)
-        sums = np.bincount(self.owners[used], own - cross, minlength=self.count)
+            weighted = np.exp(apart, out=apart)
+        weighted *= self.outer
+        total = float(weighted.sum(dtype=float))
+        if shape == "radial":
+            weighted /= np.maximum(2 * roots, LEAST_ROOT)
+        own = weighted.sum(axis=1) @ self.points**2
+        cross = np.einsum("ij,ij->j", self.points, weighted @ self.points)
+        sums = np.bincount(self.owners, own - cross, minlength=self.count)
         return total, -2 * widths * sums

@@ -12,18 +12,24 @@ import numpy as np
 from ...arrays import Array
 from ...bases.width_rows import WidthKernel
 from ...certificate import from_norm
-from ...dual import GramSystem, solve
+from ...dual import solve
 from ...families import KernelFamily
 from ...objective import Problem
 from ..base import FinalState, Needs, Result
 from ..nested import nested_rows, part_of
 from .held import HeldKernels
 from .pricing import ISOTROPIC, PAIRED_COLUMNS, Pricing, isotropic
+from .slide import slide
 from .weighing import Weighed, weigh
+from .whole import whole_system
 
 LIGHT_WEIGHT = 1e-4
 """Weights below this are zero in the end: each kernel costs a pass over all pairs of rows. Set by
 judgement, not measured."""
+
+
+FINAL_TOL = 1e-8
+"""Relative duality gap to which the dual is solved on all rows. Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,8 @@ class WidthSearch:
     pricing_rows: int = 500
     climbs: int = 2
     steps: int = 25
+    slides: int = 20
+    slide_rows: int = 1500
     tol: float = 1e-3
     needs: ClassVar[Needs] = Needs(
         lambda p: p == 1, "p = 1", smooth=True, title="the search for widths"
@@ -82,7 +90,14 @@ class WidthSearch:
                 now = weigh(task, kernels, theta, self.tol, 4, now.solution)
             kernels, theta = without_zeros(kernels, now)
             indices = kernels.indices
-        yield final_state(problem, family, indices, theta)
+            if self.slides and here.rows <= self.slide_rows:
+                indices, theta = slide(task, here, indices, theta, self.slides)
+                kernels = HeldKernels(here, indices)
+                now = weigh(task, kernels, theta, self.tol, 10)
+                kernels, theta = without_zeros(kernels, now)
+                indices = kernels.indices
+            print(len(indices), here.rows, now.solution.objective)
+        yield final_state(problem, family, indices, theta, rng)
 
 
 def first_kernels(family: KernelFamily) -> list[WidthKernel]:
@@ -106,10 +121,14 @@ def without_zeros(kernels: HeldKernels, now: Weighed) -> tuple[HeldKernels, Arra
 
 
 def final_state(
-    problem: Problem, family: KernelFamily, indices: Sequence[WidthKernel], theta: Array
+    problem: Problem,
+    family: KernelFamily,
+    indices: Sequence[WidthKernel],
+    theta: Array,
+    rng: np.random.Generator,
 ) -> FinalState:
     """Return the state of given weights on all rows."""
-    solution = solve(problem, GramSystem(family.gram(indices, theta)))
+    solution = solve(problem, whole_system(family, indices, theta, rng), tol=FINAL_TOL)
     values = solution.fitted - solution.intercept
     norm = float(np.sum(solution.coefficients * values))
     certificate = from_norm(problem, solution, norm, "estimate")
