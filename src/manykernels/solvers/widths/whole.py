@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from ...arrays import Array
 from ...backend import beside, filled, on_host, take, to_host
 from ...bases.width_rows import WidthKernel
 from ...dual import ConjugateSystem, GramSystem
 from ...families import KernelFamily
+from .threads import side_by_side
 
 BLOCK_ROWS = 256
 """Rows of a block of the kernel matrix on the host. Set by judgement, not measured."""
@@ -71,7 +70,7 @@ class WholeKernel:
             out[rows, rows.start :] = made
             out[rows.start :, rows] = made.T
 
-        for _ in side_by_side(fill, self.blocks, on_host(out)):
+        for _ in self._each(fill):
             pass
         return out
 
@@ -93,23 +92,16 @@ class WholeKernel:
             block = self.part(rows) if whole is None else whole[rows, :]
             return to_host(block @ small)
 
-        return np.vstack([*side_by_side(multiplied, self.blocks, on_host(place))]).astype(float)
+        return np.vstack([*self._each(multiplied)]).astype(float)
+
+    def _each(self, work: Callable[[slice], Any]) -> Iterator[Any]:
+        """Yield work on each block of rows, on several threads on the host."""
+        many = side_by_side if on_host(self.bases.matrix) else map
+        yield from many(work, self.blocks)
 
     def whole(self) -> Any:
         """Return the matrix."""
         return self.matrix
-
-
-def side_by_side(
-    work: Callable[[slice], Any], blocks: Sequence[slice], threaded: bool
-) -> Iterator[Any]:
-    """Yield the work on each block, on as many threads as BLAS may use if ``threaded``."""
-    threads = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    if not threaded or max(threads, default=1) == 1:
-        yield from map(work, blocks)
-        return
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(max(threads)) as pool:
-        yield from pool.map(work, blocks)
 
 
 def whole_system(
