@@ -42,7 +42,12 @@ class WidthRows:
 
     def __init__(self, values: Array, categories: Mapping[int, int] | None = None) -> None:
         self.values = values
-        self.categories = dict(categories or {})
+        self._category_counts = tuple((categories or {}).items())  # as model files can hold it
+
+    @property
+    def categories(self) -> dict[int, int]:
+        """Columns that are categories, and how many categories they have."""
+        return dict(self._category_counts)
 
     @property
     def rows(self) -> int:

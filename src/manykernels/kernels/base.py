@@ -30,6 +30,8 @@ class KernelSet(ABC):
         Whether the columns of X are measurements, to be standardised.
     learns : bool
         Whether ``fit`` learns from the rows more than which they are.
+    free_widths : bool
+        Whether they are columns whose kernels have free widths.
     rows : int, optional
         Number of all rows, where ``fit`` sees only some of them.
     """
@@ -41,6 +43,7 @@ class KernelSet(ABC):
     by_degree: bool = False
     scales: bool = True
     learns: bool = False
+    free_widths: bool = False
     rows: int | None = None
 
     @property
