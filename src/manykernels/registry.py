@@ -35,7 +35,7 @@ INDEX_SETS: dict[str, type[IndexSet]] = {
 }
 """Index sets of products by name."""
 
-COLUMN_KERNELS = (AUTO, *MAPS, "linear")
+COLUMN_KERNELS = (AUTO, "widths", *MAPS, "linear")
 """Names of kernels that any column of a table can have."""
 
 KERNELS = (*dict.fromkeys((*COLUMN_KERNELS, *KERNEL_FUNCTIONS)), "precomputed")
@@ -59,13 +59,14 @@ CHOOSERS = tuple(name for name in ESTIMATORS if name.endswith("CV"))
 STORED = {
     "manykernels.estimators": " ".join(ESTIMATORS),
     "manykernels.fitting": "Candidate Choice",
-    "manykernels.kernels": "LinearKernels MapKernels FunctionKernels PairwiseKernel Precomputed",
+    "manykernels.kernels": "LinearKernels MapKernels FunctionKernels PairwiseKernel Precomputed "
+    "WidthKernels",
     "manykernels.feature_maps": " ".join(kind.__name__ for kind in MAPS.values()),
     "manykernels.function": "Predictor Function",
     "manykernels.families": " ".join(
-        ["ProductFamily", *(kind.__name__ for kind in INDEX_SETS.values())]
+        ["ProductFamily", "WidthFamily", *(kind.__name__ for kind in INDEX_SETS.values())]
     ),
-    "manykernels.bases": "FeatureBlocks GramStack",
+    "manykernels.bases": "FeatureBlocks GramStack WidthRows",
     "manykernels.losses": " ".join(kind.__name__ for kind in BY_NAME.values()),
     "manykernels.potentials": "PowerNorm Entropy",
     "manykernels.solvers": "WorkingSet FullPass MirrorDescent Greedy ClosedForm "

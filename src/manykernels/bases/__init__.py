@@ -22,9 +22,9 @@ __all__ = [
     "WidthRows",
 ]
 
-BaseKernels = FeatureBlocks | GramStack
-"""Base kernels in either representation: ``explicit`` ones have features, and of ``single`` ones
-every kernel has exactly one."""
+BaseKernels = FeatureBlocks | GramStack | WidthRows
+"""Base kernels in any representation: ``explicit`` ones have features, and of ``single`` ones
+every kernel has exactly one. :class:`WidthRows` are columns whose kernels have free widths."""
 
 Cross = CrossBlocks | GramStack
 """Base kernels evaluated between two sets of rows: ``kernel(j)`` and ``power_sum(k)``, (n, m)."""

@@ -41,8 +41,11 @@ def fit(
     ] = AUTO,
     degree: Annotated[
         str,
-        typer.Option(help="Most variables in one term; of several, as in 2,3, the best is taken."),
-    ] = "2",
+        typer.Option(
+            help="Most variables in one term; of several, as in 2,3, the best is taken. "
+            "auto: 2, and all with --kernels widths."
+        ),
+    ] = AUTO,
     kernels: Annotated[
         str, typer.Option(help=f"Functions of a column: {', '.join(COLUMN_KERNELS)}.")
     ] = AUTO,
@@ -264,14 +267,16 @@ def _one_of(option: str, value: str, *allowed: str) -> str:
     return value
 
 
-def _degrees(text: str) -> list[int]:
+def _degrees(text: str) -> list[int] | None:
+    if text == AUTO:
+        return None
     try:
         degrees = [int(part) for part in text.split(",")]
     except ValueError:
         degrees = []
     if not degrees or not all(1 <= degree <= 9 for degree in degrees):
         raise typer.BadParameter(
-            f"--degree must be numbers from 1 to 9, as 3 or 2,3; got {text!r}."
+            f"--degree must be auto or numbers from 1 to 9, as 3 or 2,3; got {text!r}."
         )
     return degrees
 

@@ -49,6 +49,7 @@ class Outcome:
 
 def fit(spec: Spec, rows: Rows) -> Outcome:
     """Fit a specification to rows."""
+    spec = spec.on_columns(len(rows.names))
     with watching(spec.verbose) as watch, rows.threads():
         if watch is not None and not rows.in_memory:
             watch.report("first look at the rows", 0.0)
