@@ -38,6 +38,9 @@ INDEX_SETS: dict[str, type[IndexSet]] = {
 COLUMN_KERNELS = (AUTO, "widths", *MAPS, "linear")
 """Names of kernels that any column of a table can have."""
 
+TABLE_KERNELS = ("best", *COLUMN_KERNELS)
+"""Names of kernels that a table can be fitted with; ``"best"`` chooses."""
+
 KERNELS = (*dict.fromkeys((*COLUMN_KERNELS, *KERNEL_FUNCTIONS)), "precomputed")
 """Names in the ``kernels`` argument."""
 

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .bases import BaseKernels, FeatureBlocks, GramStack, WidthRows
+from .bases import Bases, FeatureBlocks, GramStack, WidthRows
 from .families import KernelFamily, ProductFamily, Tuples, WidthFamily, width_cells
-from .kernels import KernelSet, uses_maps, uses_widths
+from .kernels import KernelSet, alternatives, uses_maps, uses_widths
 from .losses import BY_NAME, Loss, Squared
 from .memory import budget
 from .objective import Problem, exponent
@@ -23,6 +23,10 @@ MOST_TERMS = 100
 
 PRODUCT_DEGREE = 3
 """Largest number of base kernels in a product unless ``degree`` says otherwise: the paper's."""
+
+PAIRS = 2
+"""Degree of the functions of columns among the alternatives of ``kernels="best"`` unless ``degree``
+says otherwise: their products of three seldom pay (``docs/benchmarks/tables.md``)."""
 
 WIDTH_STRENGTHS = (100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
 """Strengths to choose from where widths are learnt, for a sum over rows instead of a mean: all
@@ -81,7 +85,7 @@ class FamilyMaker(Protocol):
     """From base kernels to the family of kernels that is weighed."""
 
     def __call__(
-        self, bases: FeatureBlocks | GramStack, kernels: KernelSet, degree: int, p: float
+        self, bases: Bases, kernels: KernelSet, degree: int, p: float
     ) -> KernelFamily:
         """Return the family on the rows of the base kernels."""
 
@@ -108,7 +112,7 @@ class Products:
     degrees: tuple[int, ...]
 
     def __call__(
-        self, bases: FeatureBlocks | GramStack, kernels: KernelSet, degree: int, p: float
+        self, bases: Bases, kernels: KernelSet, degree: int, p: float
     ) -> ProductFamily:
         """Return the products of the base kernels."""
         rho = self.rho
@@ -138,7 +142,7 @@ class Widths:
     rho: Any
 
     def __call__(
-        self, bases: BaseKernels, kernels: KernelSet, degree: int, p: float
+        self, bases: Bases, kernels: KernelSet, degree: int, p: float
     ) -> KernelFamily:
         """Return the kernels on rows of scaled columns."""
         assert isinstance(bases, WidthRows)
@@ -190,6 +194,10 @@ class Spec:
         Bytes that the fit may hold.
     search : Search, optional
         What cross-validation chooses from; None where there is nothing to choose.
+    alternatives : tuple of Spec
+        Specifications of which the best on rows held out takes the place of this one.
+    label : str
+        What an alternative is called.
     learn : callable, optional
         A method that weighs no family: from a problem and base kernels to the learnt function,
         the dual variables and further attributes of the estimator.
@@ -212,7 +220,9 @@ class Spec:
     verbose: int
     max_memory: int
     search: Search | None = None
-    learn: Callable[[Problem, FeatureBlocks | GramStack], Any] | None = None
+    alternatives: tuple[Spec, ...] = ()
+    label: str = ""
+    learn: Callable[[Problem, Any], Any] | None = None
 
     def on_columns(self, count: int) -> Spec:
         """Return the specification for a number of columns: no degree is larger than that."""
@@ -227,8 +237,21 @@ def specify(estimator: Any, labelled: bool, **changes: Any) -> Spec:
 
     ``changes`` are fields of the specification that a method sets itself.
     """
+    spec = _specify(estimator, labelled, estimator.kernels)
+    others = alternatives(estimator.kernels)
+    if others:
+        parts = {name: _specify(estimator, labelled, kernels) for name, kernels in others.items()}
+        if isinstance(getattr(estimator, "degree", None), str):
+            parts["auto"] = replace(parts["auto"], degrees=(PAIRS,))
+        named = tuple(replace(part, label=name) for name, part in parts.items())
+        spec = replace(spec, alternatives=named)
+    return replace(spec, **changes)
+
+
+def _specify(estimator: Any, labelled: bool, kernels: Any) -> Spec:
+    """Resolve the parameters of an estimator with given kernels."""
     asked = partial(getattr, estimator)
-    kernels, solver, p = asked("kernels"), asked("solver", "auto"), asked("p", 2.0)
+    solver, p = asked("solver", "auto"), asked("p", 2.0)
     widths = uses_widths(kernels)
     greedy = solver if isinstance(solver, Greedy) else None
     if isinstance(solver, str) and solver == "greedy":
@@ -270,7 +293,7 @@ def specify(estimator: Any, labelled: bool, **changes: Any) -> Spec:
         "max_memory": budget(asked("max_memory", None)),
         "search": search,
     }
-    return Spec(**{**fields, **changes})
+    return Spec(**fields)
 
 
 def _degrees(asked: Any, widths: bool) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..registry import AUTO, COLUMN_KERNELS, GAP_RULES, TASKS
+from ..registry import AUTO, TABLE_KERNELS, GAP_RULES, TASKS
 from .output import Console, show_fit, show_row, show_split, show_terms
 from .problems import problems
 
@@ -47,7 +47,7 @@ def fit(
         ),
     ] = AUTO,
     kernels: Annotated[
-        str, typer.Option(help=f"Functions of a column: {', '.join(COLUMN_KERNELS)}.")
+        str, typer.Option(help=f"Functions of a column: {', '.join(TABLE_KERNELS)}.")
     ] = AUTO,
     test: Annotated[
         float, typer.Option(help="Share of rows held out for the score; 0 for none.")
@@ -100,7 +100,7 @@ def fit(
         target=target,
         task=_one_of("--task", task, AUTO, *TASKS),
         degree=_degrees(degree),
-        kernels=_one_of("--kernels", kernels, *COLUMN_KERNELS),
+        kernels=_one_of("--kernels", kernels, *TABLE_KERNELS),
         test=_share(test),
         seed=seed,
         drop=drop or (),

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ..arrays import Array
 from ..backend import HOST
-from ..bases import FeatureBlocks, GramStack
+from ..bases import Bases
 from ..kernels import KernelSet
 from ..limits import PREDICTED_ENTRIES
 from .predictor import Learnt, Predictor, scaled
@@ -46,7 +46,7 @@ class Function:
     predictor: Learnt
     classes: Array
 
-    def bases(self, X: Array, place: Any = HOST) -> FeatureBlocks | GramStack:
+    def bases(self, X: Array, place: Any = HOST) -> Bases:
         """Return the base kernels on rows (between rows and training rows), beside ``place``.
 
         Those that have no part in the function are left out where that saves work.
@@ -64,10 +64,13 @@ class Function:
     def decision(self, X: Array, place: Any = HOST) -> Array:
         """Return predictions, for classes decision values, of shape (n, c).
 
-        Features of columns are made for some rows at a time.
+        Features of columns, and kernels with free widths, are made for some rows at a time.
         """
         height = max(1, X.shape[0])
-        if self.used is not None:
+        if self.kernels.free_widths:
+            assert isinstance(self.predictor, Predictor)
+            height = max(1, PREDICTED_ENTRIES // max(1, self.predictor.family.rows))
+        elif self.used is not None:
             assert isinstance(self.predictor, Predictor)
             sizes = self.predictor.family.blocks.sizes
             height = max(1, PREDICTED_ENTRIES // max(1, int(sizes[list(self.used)].sum())))

@@ -11,7 +11,7 @@ from .sets import (
     resolve,
     uses_maps,
 )
-from .widths import WidthKernels, uses_widths
+from .widths import WidthKernels, alternatives, uses_widths
 
 __all__ = [
     "KERNEL_FUNCTIONS",
@@ -22,6 +22,7 @@ __all__ = [
     "PairwiseKernel",
     "Precomputed",
     "WidthKernels",
+    "alternatives",
     "check_gram",
     "only_linear",
     "rbf",

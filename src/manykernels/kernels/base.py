@@ -8,7 +8,7 @@ from typing import Any
 
 from ..arrays import Array
 from ..backend import HOST
-from ..bases import BaseKernels
+from ..bases import Bases
 
 
 class KernelSet(ABC):
@@ -60,7 +60,7 @@ class KernelSet(ABC):
 
     def fit(
         self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
-    ) -> BaseKernels:
+    ) -> Bases:
         """Remember the training rows if they are needed later; return the base kernels on them.
 
         ``X`` is standardised, ``raw`` is not; row weights add up to one, by default equal. The
@@ -71,7 +71,7 @@ class KernelSet(ABC):
     @abstractmethod
     def on(
         self, X: Array, raw: Array, place: Any = HOST, used: Collection[int] | None = None
-    ) -> BaseKernels:
+    ) -> Bases:
         """Return the base kernels on new rows (between new and training rows).
 
         Those that are not among ``used`` need not be what they are; by default all are used.
@@ -79,7 +79,7 @@ class KernelSet(ABC):
 
     def pair(
         self, X: Array, raw: Array, other: Array, other_raw: Array
-    ) -> tuple[BaseKernels, BaseKernels]:
+    ) -> tuple[Bases, Bases]:
         """Return what the learnt kernel between two sets of rows is made of, for either set.
 
         Matrices hold the values between both sets, and stand for both.
