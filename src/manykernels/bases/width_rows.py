@@ -87,7 +87,7 @@ class WidthRows:
         if not columns:
             return out
         xp = namespace(out)
-        left, right = self._coordinates(kernel), there._coordinates(kernel)
+        left, right = self.coordinates(kernel), there.coordinates(kernel)
         squares = xp.sum(right**2, axis=1)
         room = HOST_BLOCK_BYTES if on_host(out) else DEVICE_BLOCK_BYTES
         height = max(1, room // (8 * max(1, there.rows)))
@@ -112,7 +112,7 @@ class WidthRows:
         terms = (s * part.distances(j, 1, there) for j, s in zip(columns, widths, strict=True))
         return sum(terms, filled(0.0, (part.rows, there.rows), self.values))
 
-    def _coordinates(self, kernel: WidthKernel) -> Array:
+    def coordinates(self, kernel: WidthKernel) -> Array:
         """Return points whose squared distances are the sums of widths times squared distances."""
         _, columns, widths = kernel
         xp, parts = namespace(self.values), []
