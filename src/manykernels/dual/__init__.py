@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import Array
 from ..losses import NonsmoothLoss, SmoothLoss, Squared
 from ..objective import Problem
+from .conjugate import ConjugateSystem
 from .libsvm import solvable, solve_libsvm
 from .newton import newton, proximal_newton
 from .systems import FeatureSystem, GramSystem, Ridge
@@ -24,6 +25,7 @@ from .tall import (
 
 __all__ = [
     "Columns",
+    "ConjugateSystem",
     "DualSolution",
     "FeatureSystem",
     "GramSystem",
@@ -102,7 +104,8 @@ def solve(
     # if a solve was inaccurate, objective and gap must show it.
     values = system.values(w)
     objective = problem.primal(values + b, float(system.inner(w, w, values).sum()))
-    return DualSolution(alpha, w, not isinstance(system, GramSystem), b, values + b, objective)
+    in_features = not isinstance(system, (GramSystem, ConjugateSystem))
+    return DualSolution(alpha, w, in_features, b, values + b, objective)
 
 
 def _solve_output(

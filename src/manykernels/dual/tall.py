@@ -12,6 +12,7 @@ from ..arrays import Array, Index
 from ..backend import beside, namespace, on_host, take, to_host
 from ..families import KernelFamily
 from ..limits import TALL_BYTES
+from .conjugate import ConjugateSystem
 from .systems import FeatureSystem, GramSystem, Ridge, factorise
 
 TALL_ENTRIES = 2**19
@@ -214,7 +215,7 @@ class TallSystem:
         return self.factors[:, None] * self.columns.transposed_dot(alpha)
 
 
-System = GramSystem | FeatureSystem | TallSystem
+System = GramSystem | FeatureSystem | TallSystem | ConjugateSystem
 """A reproducing kernel Hilbert space on the training rows, in some coordinates; see the first."""
 
 

@@ -1,0 +1,76 @@
+"""All widths and weights at once, downhill in the objective: a local search after each pricing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ...arrays import Array
+from ...bases.width_rows import WidthKernel
+from ...dual import DualSolution, GramSystem, solve
+from ...families import KernelFamily
+from ...objective import Problem
+from .ascent import LARGEST_WIDTH, LEAST_WIDTH, kernel_of, widths_of
+from .scores import Scores
+
+SLIDE_TOL = 1e-8
+"""Relative duality gap to which the dual is solved on the way. Set by judgement, not measured."""
+
+
+def slide(
+    problem: Problem,
+    family: KernelFamily,
+    kernels: Sequence[WidthKernel],
+    theta: Array,
+    steps: int,
+) -> tuple[list[WidthKernel], Array]:
+    r"""Return kernels and weights of a lower objective, near those given.
+
+    The objective J is a function of the weights, here :math:`\theta_i \propto e^{\phi_i}`, and of
+    all widths, with :math:`\partial J/\partial\ln s_{ij} = -\frac\lambda2 \theta_i \rho_i^{-2}
+    \partial(\alpha^\top K_i\alpha)/\partial\ln s_{ij}`: L-BFGS in :math:`\phi` and :math:`\ln s`.
+    An evaluation costs O(n^3 + m n^2 r) for m kernels. Kernels keep their columns but for those
+    whose widths become flat.
+    """
+    count = family.bases.count
+    widths = np.array([widths_of(kernel, count) for kernel in kernels])
+    inside = widths > 0
+    laplace = [kernel for kernel in kernels if kernel[0] == "laplace"]
+    paired = np.unique([j for kernel in laplace for j in kernel[1]]).astype(int)
+    scores = Scores(family.bases, paired)
+    scales, size = family.weights(kernels), len(kernels)
+    solution: DualSolution | None = None
+
+    def objective(point: Array) -> tuple[float, Array]:
+        nonlocal solution
+        shares = np.exp(point[:size] - point[:size].max())
+        shares /= shares.sum()
+        widths[inside] = np.exp(point[size:])
+        gram = np.zeros((scores.rows, scores.rows))
+        for kernel, own, factor in zip(kernels, widths, shares * scales, strict=True):
+            gram += float(factor) * scores.kernel(kernel[0], own)
+        solution = solve(problem, GramSystem(gram), solution, SLIDE_TOL)
+        scores.at(solution.alpha)
+        parts = [scores(kernel[0], own) for kernel, own in zip(kernels, widths, strict=True)]
+        slopes = problem.slope(scales * [score for score, _ in parts])
+        by_width = problem.slope((shares * scales)[:, None] * [part for _, part in parts])
+        by_share = shares * (slopes - shares @ slopes)
+        gradient = -np.concatenate([by_share, by_width[inside]])
+        return float(np.log(solution.objective)), gradient / solution.objective
+
+    logs = np.log(np.clip(widths[inside], LEAST_WIDTH, LARGEST_WIDTH))
+    start = np.concatenate([np.log(theta), logs])
+    bounds = [(-20.0, 20.0)] * size + [(np.log(LEAST_WIDTH), np.log(LARGEST_WIDTH))] * len(logs)
+    options = {"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-6}
+    best = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    shares = np.exp(best.x[:size] - best.x[:size].max())
+    widths[inside] = np.exp(best.x[size:])
+    out: dict[WidthKernel, float] = {}
+    for kernel, own, share in zip(kernels, widths, shares / shares.sum(), strict=True):
+        index = kernel_of(kernel[0], own)
+        if index is not None:
+            out[index] = out.get(index, 0.0) + share
+    values = np.array(list(out.values()))
+    return list(out), values / values.sum()
