@@ -29,7 +29,7 @@ from .model import WidthModel
 Columns = tuple[int, ...]
 """A set of columns, ascending."""
 
-BLOCK_ROWS = 1_024
+BLOCK_ROWS = 2_048
 """Training rows whose products of kernels are made at a time: some megabytes, which stay in the
 processor's cache. Set by judgement, not measured."""
 
@@ -116,7 +116,7 @@ def components(
         About how large the function is; says whether single precision is enough.
     """
     wanted = sorted(sets, key=lambda u: (len(u), u))
-    found = {u: np.zeros((*(ranks[j, len(u)] for j in u), model.alpha.shape[1])) for u in wanted}
+    found = {u: np.zeros((model.alpha.shape[1], *(ranks[j, len(u)] for j in u))) for u in wanted}
     rough = 1e-7 * np.linalg.norm(model.alpha) * np.abs(model.theta).sum()
     single = len(model.alpha) >= SINGLE_ROWS and rough <= SINGLE_ERROR * deviation
     dtype = np.float32 if single else np.float64
@@ -142,7 +142,7 @@ def components(
                     apart[j, product.power] = -far.T.astype(dtype, order="C")
                 factors[j] = projections[j] @ np.exp(apart[j, product.power] * dtype(s))
             _add(found, product.weight, inside, factors, alpha, ranks)
-    return {u: Component(u, values) for u, values in found.items()}
+    return {u: Component(u, np.moveaxis(values, 0, -1)) for u, values in found.items()}
 
 
 def _least_sizes(
@@ -177,26 +177,22 @@ def _add(
     ranks: Mapping[tuple[int, int], int],
 ) -> None:
     """Add what a product of kernels on some rows has in components; rows are the last axis."""
-    means = {j: np.maximum(values[0].astype(float), SMALLEST_MEAN) for j, values in factors.items()}
-    whole = weight * alpha
-    for mean in means.values():
+    whole, ratios = weight * alpha, {}
+    for j, values in factors.items():
+        mean = np.maximum(values[0].astype(float), SMALLEST_MEAN)
         whole = whole * mean
+        ratios[j] = values[1:] * (1 / mean).astype(values.dtype)
     # Sets that differ in their last column share the product of the factors before it.
     for (size, before), group in groupby(inside, key=lambda u: (len(u), u[:-1])):
         if not size:
             found[()] += whole.sum(axis=1)
             continue
-        left, rest = whole, whole
-        for place, j in enumerate(before):
-            own = factors[j][1 : 1 + ranks[j, size]]
-            left = _products(left, own) if place else own
-            rest = rest / means[j]
-        sets, right = list(group), []
-        for u in sets:
-            last = factors[u[-1]][1 : 1 + ranks[u[-1], size]]
-            right.append(_products(last, (rest / means[u[-1]]).astype(last.dtype)))
-        joined = np.concatenate(right)
-        sums = left @ joined.T if before else joined.sum(axis=1)[None]
+        sets = list(group)
+        right = [ratios[u[-1]][: ranks[u[-1], size]] for u in sets]
+        left = whole.astype(right[0].dtype)
+        for j in before:
+            left = _products(left, ratios[j][: ranks[j, size]])
+        sums = left @ np.concatenate(right).T
         place = 0
         for u, part in zip(sets, right, strict=True):
             found[u] += sums[:, place : place + len(part)].reshape(found[u].shape)
