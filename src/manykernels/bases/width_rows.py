@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from operator import attrgetter
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from ..arrays import Array
 from ..backend import beside, double, filled, namespace, on_host, take
@@ -109,8 +110,15 @@ class WidthRows:
     def _sums_of_distances(self, kernel: WidthKernel, there: WidthRows, rows: slice) -> Array:
         part = WidthRows(self.values[rows, :], self.categories)
         _, columns, widths = kernel
-        terms = (s * part.distances(j, 1, there) for j, s in zip(columns, widths, strict=True))
-        return sum(terms, filled(0.0, (part.rows, there.rows), self.values))
+        found = dict(zip(columns, widths, strict=True))
+        total = filled(0.0, (part.rows, there.rows), self.values)
+        plain = [j for j in columns if j not in self.categories]
+        if on_host(self.values) and plain:  # one pass instead of four a column
+            scales = np.array([found.pop(j) for j in plain])
+            total = cdist(part.values[:, plain] * scales, there.values[:, plain] * scales, "cityblock")
+        for j, s in found.items():
+            total += s * part.distances(j, 1, there)
+        return total
 
     def coordinates(self, kernel: WidthKernel) -> Array:
         """Return points whose squared distances are the sums of widths times squared distances."""
