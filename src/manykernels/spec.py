@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .bases import Bases, FeatureBlocks, GramStack, WidthRows
-from .families import KernelFamily, ProductFamily, Tuples, WidthFamily, width_cells
+from .families import KernelFamily, ProductFamily, Tuples, WidthFamily, cell_family
 from .kernels import KernelSet, alternatives, uses_maps, uses_widths
 from .losses import BY_NAME, Loss, Squared
 from .memory import budget
@@ -32,6 +32,10 @@ WIDTH_STRENGTHS = (100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
 """Strengths to choose from where widths are learnt, for a sum over rows instead of a mean: all
 kernels have diagonal one, so these are ratios of noise to signal, whatever the rows and the target.
 The last three give the same scores to .001 on seven tables (``docs/benchmarks/tables.md``)."""
+
+CELLS = 4
+"""Cells that the widths of a column are split into for 1 < p < 2. Set by judgement: at six decades
+of widths a cell is a decade and a half."""
 
 WIDTH_CHOICE_ROWS = 5_000
 """Rows that the strength of kernels of free widths is chosen on at the most, unless ``cv`` says
@@ -147,7 +151,7 @@ class Widths:
         """Return the kernels on rows of scaled columns."""
         assert isinstance(bases, WidthRows)
         if 1 < p < 2:
-            return width_cells(bases, degree, exponent(p), self.rho, kernels.names)
+            return cell_family(bases, exponent(p), CELLS, degree, rho=self.rho, names=kernels.names)
         return WidthFamily(bases, degree, rho=self.rho, names=kernels.names)
 
     def size(self, family: KernelFamily) -> float:

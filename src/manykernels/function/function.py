@@ -13,9 +13,10 @@ from sklearn.preprocessing import StandardScaler
 
 from ..arrays import Array
 from ..backend import HOST
-from ..bases import Bases
+from ..bases import Bases, WidthRows
 from ..kernels import KernelSet
 from ..limits import PREDICTED_ENTRIES
+from .anova import AnovaTerms, WidthModel
 from .predictor import Learnt, Predictor, scaled
 from .terms import Terms
 
@@ -89,10 +90,20 @@ class Function:
         return self.predictor.kernel(left, right)
 
     @cached_property
-    def terms(self) -> Terms:
-        """The terms, by descending share of variance."""
-        assert isinstance(self.predictor, Predictor)
-        return Terms(self.predictor, self.kernels.inputs)
+    def terms(self) -> Terms | AnovaTerms:
+        """The terms, by descending share of variance.
+
+        Kernels with free widths are not terms: sets of columns are, by functional ANOVA.
+        """
+        learnt = self.predictor
+        assert isinstance(learnt, Predictor)
+        rows = learnt.family.bases
+        if not isinstance(rows, WidthRows):
+            return Terms(learnt, self.kernels.inputs)
+        assert learnt.expansion is not None
+        theta = learnt.theta * learnt.family.weights(learnt.indices)
+        model = WidthModel(learnt.indices, theta, learnt.expansion, learnt.intercept, rows)
+        return AnovaTerms(model, self.kernels.names)
 
     def contributions(
         self, X: Array, names: Sequence[str] | None = None, label: Any = None
