@@ -119,30 +119,32 @@ def boosting(classes, seed):
     return Boosting(classes, seed)
 
 
-def support_vectors(classes, seed):
-    from sklearn.svm import SVC, SVR
+def catboost(classes, seed):
+    import catboost  # noqa: F401
 
-    from _peers import Tuned
+    from _peers import CatBoosting
 
-    options = [
-        {"C": C, "gamma": gamma} for C in (1.0, 10.0, 100.0) for gamma in (0.2, 1.0)
-    ]  # gamma in units of 1 / number of columns
-    machine = SVC(cache_size=1000) if classes else SVR(epsilon=0.05, cache_size=1000)
-    return Tuned(machine, options, QUADRATIC_ROWS, TUNING_ROWS, classes, seed)
+    return CatBoosting(classes, seed)
 
 
-def kernel_ridge(classes, seed):
-    from sklearn.kernel_ridge import KernelRidge
+def feature_machine(classes, seed):
+    import xrfm  # noqa: F401
 
-    from _peers import Tuned
+    from _peers import FeatureMachine
 
-    options = [
-        {"alpha": alpha, "gamma": gamma}
-        for alpha in (1e-3, 1e-2, 1e-1, 1.0)
-        for gamma in (0.05, 0.2, 1.0)
-    ]
-    machine = KernelRidge(kernel="rbf")
-    return Tuned(machine, options, QUADRATIC_ROWS, TUNING_ROWS, classes, seed)
+    return FeatureMachine(classes, seed)
+
+
+def gaussian_ridge(classes, seed):
+    from _peers import KernelRidge
+
+    return KernelRidge("gaussian", QUADRATIC_ROWS, TUNING_ROWS, classes, seed)
+
+
+def laplace_ridge(classes, seed):
+    from _peers import KernelRidge
+
+    return KernelRidge("laplace", QUADRATIC_ROWS, TUNING_ROWS, classes, seed)
 
 
 METHODS = {

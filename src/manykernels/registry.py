@@ -35,8 +35,11 @@ INDEX_SETS: dict[str, type[IndexSet]] = {
 }
 """Index sets of products by name."""
 
-COLUMN_KERNELS = (AUTO, *MAPS, "linear")
+COLUMN_KERNELS = (AUTO, "widths", *MAPS, "linear")
 """Names of kernels that any column of a table can have."""
+
+TABLE_KERNELS = ("best", *COLUMN_KERNELS)
+"""Names of kernels that a table can be fitted with; ``"best"`` chooses."""
 
 KERNELS = (*dict.fromkeys((*COLUMN_KERNELS, *KERNEL_FUNCTIONS)), "precomputed")
 """Names in the ``kernels`` argument."""
@@ -59,13 +62,14 @@ CHOOSERS = tuple(name for name in ESTIMATORS if name.endswith("CV"))
 STORED = {
     "manykernels.estimators": " ".join(ESTIMATORS),
     "manykernels.fitting": "Candidate Choice",
-    "manykernels.kernels": "LinearKernels MapKernels FunctionKernels PairwiseKernel Precomputed",
+    "manykernels.kernels": "LinearKernels MapKernels FunctionKernels PairwiseKernel Precomputed "
+    "WidthKernels",
     "manykernels.feature_maps": " ".join(kind.__name__ for kind in MAPS.values()),
     "manykernels.function": "Predictor Function",
     "manykernels.families": " ".join(
-        ["ProductFamily", *(kind.__name__ for kind in INDEX_SETS.values())]
+        ["ProductFamily", "WidthFamily", *(kind.__name__ for kind in INDEX_SETS.values())]
     ),
-    "manykernels.bases": "FeatureBlocks GramStack",
+    "manykernels.bases": "FeatureBlocks GramStack WidthRows",
     "manykernels.losses": " ".join(kind.__name__ for kind in BY_NAME.values()),
     "manykernels.potentials": "PowerNorm Entropy",
     "manykernels.solvers": "WorkingSet FullPass MirrorDescent Greedy ClosedForm "

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from .bases import FeatureBlocks, GramStack
-from .families import KernelFamily, ProductFamily, Tuples
-from .kernels import KernelSet, uses_maps
+from .bases import Bases, FeatureBlocks, GramStack, WidthRows
+from .families import KernelFamily, ProductFamily, Tuples, WidthFamily, cell_family
+from .kernels import KernelSet, alternatives, uses_maps, uses_widths
 from .losses import BY_NAME, Loss, Squared
 from .memory import budget
 from .objective import Problem, exponent
@@ -20,6 +20,26 @@ from .solvers import Greedy, Solver
 
 MOST_TERMS = 100
 """Largest number of terms that cross-validated greedy selection tries. Set by judgement."""
+
+PRODUCT_DEGREE = 3
+"""Largest number of base kernels in a product unless ``degree`` says otherwise: the paper's."""
+
+PAIRS = 2
+"""Degree of the functions of columns among the alternatives of ``kernels="best"`` unless ``degree``
+says otherwise: their products of three seldom pay (``docs/benchmarks/tables.md``)."""
+
+WIDTH_STRENGTHS = (100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
+"""Strengths to choose from where widths are learnt, for a sum over rows instead of a mean: all
+kernels have diagonal one, so these are ratios of noise to signal, whatever the rows and the target.
+The last three give the same scores to .001 on seven tables (``docs/benchmarks/tables.md``)."""
+
+CELLS = 4
+"""Cells that the widths of a column are split into for 1 < p < 2. Set by judgement: at six decades
+of widths a cell is a decade and a half."""
+
+WIDTH_CHOICE_ROWS = 5_000
+"""Rows that the strength of kernels of free widths is chosen on at the most, unless ``cv`` says
+otherwise: four fifths to learn from, one held out. Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +69,10 @@ class Search:
         Whether selected kernels are fitted again without a penalty.
     n_jobs : int, optional
         Folds computed at a time.
+    ratios : tuple of float, optional
+        Strengths of a sum over rows that make up the grid instead of one made from the data.
+    most_rows : int, optional
+        Rows that are drawn for the choice where there are more and ``cv`` is None.
     """
 
     alphas: Any
@@ -57,13 +81,15 @@ class Search:
     one_standard_error: bool
     debias: bool
     n_jobs: int | None
+    ratios: tuple[float, ...] | None = None
+    most_rows: int | None = None
 
 
 class FamilyMaker(Protocol):
     """From base kernels to the family of kernels that is weighed."""
 
     def __call__(
-        self, bases: FeatureBlocks | GramStack, kernels: KernelSet, degree: int, p: float
+        self, bases: Bases, kernels: KernelSet, degree: int, p: float
     ) -> KernelFamily:
         """Return the family on the rows of the base kernels."""
 
@@ -81,20 +107,20 @@ class Products:
         Which products.
     rho : sequence of float, optional
         Scale factors of the degrees.
-    highest : int
-        Largest of the degrees to choose from; ``rho`` may be as long as that one needs.
+    degrees : tuple of int
+        The degrees to choose from; ``rho`` may be as long as the largest of them needs.
     """
 
     index_set: str
     rho: Any
-    highest: int
+    degrees: tuple[int, ...]
 
     def __call__(
-        self, bases: FeatureBlocks | GramStack, kernels: KernelSet, degree: int, p: float
+        self, bases: Bases, kernels: KernelSet, degree: int, p: float
     ) -> ProductFamily:
         """Return the products of the base kernels."""
         rho = self.rho
-        if rho is not None and np.shape(rho) == (self.highest + 1,):
+        if rho is not None and np.shape(rho) == (max(self.degrees) + 1,):
             rho = list(rho)[: degree + 1]
         kind = self.index_set
         if kind == "auto":
@@ -108,6 +134,32 @@ class Products:
 
 
 @dataclass(frozen=True)
+class Widths:
+    """All kernels of up to ``degree`` columns with free widths; cells of widths for 1 < p < 2.
+
+    Attributes
+    ----------
+    rho : sequence of float, optional
+        Scale factors of the numbers of columns.
+    """
+
+    rho: Any
+
+    def __call__(
+        self, bases: Bases, kernels: KernelSet, degree: int, p: float
+    ) -> KernelFamily:
+        """Return the kernels on rows of scaled columns."""
+        assert isinstance(bases, WidthRows)
+        if 1 < p < 2:
+            return cell_family(bases, exponent(p), CELLS, degree, rho=self.rho, names=kernels.names)
+        return WidthFamily(bases, degree, rho=self.rho, names=kernels.names)
+
+    def size(self, family: KernelFamily) -> float:
+        """Return the number of cells; there is no number of kernels with free widths."""
+        return family.size if family.listable else np.inf
+
+
+@dataclass(frozen=True)
 class Spec:
     """What a fit was asked for.
 
@@ -116,7 +168,8 @@ class Spec:
     kernels : object
         The public argument.
     degrees : tuple of int
-        Largest numbers of base kernels in a product to choose from.
+        Largest numbers of base kernels in a product to choose from; None for that of all columns,
+        see :meth:`on_columns`.
     exponents : tuple of float
         Exponents of the group norm to choose from.
     family : FamilyMaker
@@ -145,6 +198,10 @@ class Spec:
         Bytes that the fit may hold.
     search : Search, optional
         What cross-validation chooses from; None where there is nothing to choose.
+    alternatives : tuple of Spec
+        Specifications of which the best on rows held out takes the place of this one.
+    label : str
+        What an alternative is called.
     learn : callable, optional
         A method that weighs no family: from a problem and base kernels to the learnt function,
         the dual variables and further attributes of the estimator.
@@ -167,7 +224,16 @@ class Spec:
     verbose: int
     max_memory: int
     search: Search | None = None
-    learn: Callable[[Problem, FeatureBlocks | GramStack], Any] | None = None
+    alternatives: tuple[Spec, ...] = ()
+    label: str = ""
+    learn: Callable[[Problem, Any], Any] | None = None
+
+    def on_columns(self, count: int) -> Spec:
+        """Return the specification for a number of columns: no degree is larger than that."""
+        if not isinstance(self.family, Widths):
+            return self
+        degrees = (count if degree is None else min(degree, count) for degree in self.degrees)
+        return replace(self, degrees=tuple(dict.fromkeys(degrees)))
 
 
 def specify(estimator: Any, labelled: bool, **changes: Any) -> Spec:
@@ -175,12 +241,26 @@ def specify(estimator: Any, labelled: bool, **changes: Any) -> Spec:
 
     ``changes`` are fields of the specification that a method sets itself.
     """
+    spec = _specify(estimator, labelled, estimator.kernels)
+    others = alternatives(estimator.kernels)
+    if others:
+        parts = {name: _specify(estimator, labelled, kernels) for name, kernels in others.items()}
+        if isinstance(getattr(estimator, "degree", None), str):
+            parts["auto"] = replace(parts["auto"], degrees=(PAIRS,))
+        named = tuple(replace(part, label=name) for name, part in parts.items())
+        spec = replace(spec, alternatives=named)
+    return replace(spec, **changes)
+
+
+def _specify(estimator: Any, labelled: bool, kernels: Any) -> Spec:
+    """Resolve the parameters of an estimator with given kernels."""
     asked = partial(getattr, estimator)
-    kernels, solver, p = asked("kernels"), asked("solver", "auto"), asked("p", 2.0)
+    solver, p = asked("solver", "auto"), asked("p", 2.0)
+    widths = uses_widths(kernels)
     greedy = solver if isinstance(solver, Greedy) else None
     if isinstance(solver, str) and solver == "greedy":
         greedy = Greedy(MOST_TERMS)
-    degrees = tuple(dict.fromkeys(int(d) for d in np.atleast_1d(asked("degree", 0))))
+    degrees = _degrees(asked("degree", 0), widths)
     search = None
     if hasattr(estimator, "alphas"):
         debias = bool(asked("debias"))
@@ -189,15 +269,20 @@ def specify(estimator: Any, labelled: bool, **changes: Any) -> Spec:
         if greedy is not None:
             p = 1.0
         elif p is None:  # one where kernels are selected
-            selected = debias or solver == "working-set" or uses_maps(kernels)
-            p = 1.0 if selected and solver != "full-pass" else 4 / 3
+            p = 1.0 if (debias or uses_maps(kernels)) and solver != "full-pass" else None
+        if widths:
+            search = replace(search, ratios=WIDTH_STRENGTHS, most_rows=WIDTH_CHOICE_ROWS)
+    if p is None:
+        p = 1.0 if widths or (isinstance(solver, str) and solver == "working-set") else 4 / 3
+    rho = asked("rho", None)
+    family = Widths(rho) if widths else Products(asked("index_set", "auto"), rho, degrees)
     standardize = asked("standardize")
     centres = isinstance(standardize, bool | np.bool_) and bool(standardize)
     fields = {
         "kernels": kernels,
         "degrees": degrees,
         "exponents": tuple(float(value) for value in np.atleast_1d(p)),
-        "family": Products(asked("index_set", "auto"), asked("rho", None), max(degrees)),
+        "family": family,
         "loss": resolve_loss(asked("loss"), labelled),
         "labelled": labelled,
         "intercept": bool(asked("fit_intercept")),
@@ -212,7 +297,21 @@ def specify(estimator: Any, labelled: bool, **changes: Any) -> Spec:
         "max_memory": budget(asked("max_memory", None)),
         "search": search,
     }
-    return Spec(**{**fields, **changes})
+    return Spec(**fields)
+
+
+def _degrees(asked: Any, widths: bool) -> tuple[Any, ...]:
+    """Return the degrees asked for, each once; None for all columns, which only widths can have."""
+    if isinstance(asked, str):
+        return (None,) if widths else (PRODUCT_DEGREE,)
+    if asked is None:
+        if not widths:
+            raise ValueError(
+                'degree must be an integer >= 0 unless kernels="widths"; got None, which stands '
+                "for all columns. Use degree=1 for a linear model, 2 or 3 for products."
+            )
+        return (None,)
+    return tuple(dict.fromkeys(int(degree) for degree in np.atleast_1d(asked)))
 
 
 def resolve_loss(loss: Any, labelled: bool) -> Loss:

@@ -14,6 +14,7 @@ from .width_rows import SHAPES, WidthKernel, WidthRows
 __all__ = [
     "SHAPES",
     "BaseKernels",
+    "Bases",
     "Cross",
     "CrossBlocks",
     "FeatureBlocks",
@@ -25,6 +26,9 @@ __all__ = [
 BaseKernels = FeatureBlocks | GramStack
 """Base kernels in either representation: ``explicit`` ones have features, and of ``single`` ones
 every kernel has exactly one."""
+
+Bases = BaseKernels | WidthRows
+"""What families of kernels are made of: base kernels, or columns whose kernels have free widths."""
 
 Cross = CrossBlocks | GramStack
 """Base kernels evaluated between two sets of rows: ``kernel(j)`` and ``power_sum(k)``, (n, m)."""

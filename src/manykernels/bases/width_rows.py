@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from operator import attrgetter
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from ..arrays import Array
 from ..backend import beside, double, filled, namespace, on_host, take
@@ -42,7 +43,12 @@ class WidthRows:
 
     def __init__(self, values: Array, categories: Mapping[int, int] | None = None) -> None:
         self.values = values
-        self.categories = dict(categories or {})
+        self._category_counts = tuple((categories or {}).items())  # as model files can hold it
+
+    @property
+    def categories(self) -> dict[int, int]:
+        """Columns that are categories, and how many categories they have."""
+        return dict(self._category_counts)
 
     @property
     def rows(self) -> int:
@@ -74,7 +80,7 @@ class WidthRows:
     def kernel(self, kernel: WidthKernel, other: WidthRows | None = None, bits: int = 64) -> Array:
         """Return the matrix of a kernel, by default between own rows; O(n m |S|).
 
-        Some rows at a time, in the precision of ``bits``; squared distances in double precision.
+        Distances are made in double precision, values in that of ``bits``, some rows at a time.
         """
         there = self if other is None else other
         out = filled(1.0, (self.rows, there.rows), self.values, bits)
@@ -83,22 +89,18 @@ class WidthRows:
             return out
         xp = namespace(out)
         left, right = self.coordinates(kernel), there.coordinates(kernel)
-        if shape == "laplace":
-            left, right = (xp.astype(side, out.dtype, copy=False) for side in (left, right.T))
-        else:
+        if shape != "laplace":
             left, right = squared_factors(left, right)
         room = HOST_BLOCK_BYTES if on_host(out) else DEVICE_BLOCK_BYTES
         height = max(1, room // (8 * max(1, there.rows)))
         for start in range(0, self.rows, height):
             rows = slice(start, start + height)
             if shape == "laplace":
-                apart = xp.zeros_like(out[rows, :])
-                for j in range(left.shape[1]):
-                    apart -= xp.abs(left[rows, j][:, None] - right[j, :][None, :])
+                apart = -sums_of_differences(left[rows, :], right)
             else:
-                apart = xp.astype(left[rows, :] @ right, out.dtype, copy=False)
-                apart = xp.clip(apart, None, 0.0)
-                apart = -xp.sqrt(-apart) if shape == "radial" else apart
+                apart = left[rows, :] @ right
+            apart = xp.clip(xp.astype(apart, out.dtype, copy=False), None, 0.0)
+            apart = -xp.sqrt(-apart) if shape == "radial" else apart
             out[rows, :] = xp.exp(apart)
         if other is None and shape == "radial":  # the root of rounding is none of zero
             indices = beside(np.arange(self.rows), self.values)
@@ -131,3 +133,13 @@ def squared_factors(left: Array, right: Array) -> tuple[Array, Array]:
     sizes = [xp.sum(side**2, axis=1)[:, None] for side in (left, right)]
     before = xp.concat([2 * left, -sizes[0], -ones[0]], axis=1)
     return before, xp.concat([right, ones[1], sizes[1]], axis=1).T
+
+
+def sums_of_differences(left: Array, right: Array) -> Array:
+    """Return the sums of absolute differences of the coordinates of two sets of points."""
+    if on_host(left):  # one pass instead of three for each coordinate
+        return np.asarray(cdist(left, right, "cityblock"))
+    total = filled(0.0, (left.shape[0], right.shape[0]), left)
+    for j in range(left.shape[1]):
+        total += namespace(left).abs(left[:, j][:, None] - right[:, j][None, :])
+    return total

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..registry import AUTO, COLUMN_KERNELS, GAP_RULES, TASKS
+from ..registry import AUTO, TABLE_KERNELS, GAP_RULES, TASKS
 from .output import Console, show_fit, show_row, show_split, show_terms
 from .problems import problems
 
@@ -41,10 +41,13 @@ def fit(
     ] = AUTO,
     degree: Annotated[
         str,
-        typer.Option(help="Most variables in one term; of several, as in 2,3, the best is taken."),
-    ] = "2",
+        typer.Option(
+            help="Most variables in one term; of several, as in 2,3, the best is taken. "
+            "auto: 2, and all with --kernels widths."
+        ),
+    ] = AUTO,
     kernels: Annotated[
-        str, typer.Option(help=f"Functions of a column: {', '.join(COLUMN_KERNELS)}.")
+        str, typer.Option(help=f"Functions of a column: {', '.join(TABLE_KERNELS)}.")
     ] = AUTO,
     test: Annotated[
         float, typer.Option(help="Share of rows held out for the score; 0 for none.")
@@ -97,7 +100,7 @@ def fit(
         target=target,
         task=_one_of("--task", task, AUTO, *TASKS),
         degree=_degrees(degree),
-        kernels=_one_of("--kernels", kernels, *COLUMN_KERNELS),
+        kernels=_one_of("--kernels", kernels, *TABLE_KERNELS),
         test=_share(test),
         seed=seed,
         drop=drop or (),
@@ -264,14 +267,16 @@ def _one_of(option: str, value: str, *allowed: str) -> str:
     return value
 
 
-def _degrees(text: str) -> list[int]:
+def _degrees(text: str) -> list[int] | None:
+    if text == AUTO:
+        return None
     try:
         degrees = [int(part) for part in text.split(",")]
     except ValueError:
         degrees = []
     if not degrees or not all(1 <= degree <= 9 for degree in degrees):
         raise typer.BadParameter(
-            f"--degree must be numbers from 1 to 9, as 3 or 2,3; got {text!r}."
+            f"--degree must be auto or numbers from 1 to 9, as 3 or 2,3; got {text!r}."
         )
     return degrees
 

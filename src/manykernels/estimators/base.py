@@ -118,10 +118,10 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.function_.decision(X, place)
         if not np.all(np.isfinite(values)):
+            degree = max(self._specify().on_columns(X.shape[1]).degrees)
             raise ValueError(
-                "X has values so large that products of degree "
-                f"{max(self._specify().degrees)} overflow; largest is {abs(X).max():.3g}. "
-                "Check their units against the training data."
+                f"X has values so large that products of degree {degree} overflow; largest is "
+                f"{abs(X).max():.3g}. Check their units against the training data."
             )
         return values
 
@@ -241,10 +241,10 @@ class PlainMKL(BaseMKL):
     """Base of the estimators whose strength is given."""
 
     kernels: Any = "linear"
-    degree: int = 3
+    degree: Any = "auto"
     index_set: str = "auto"
     rho: Any = None
-    p: float = 4 / 3
+    p: float | None = None
     loss: Any = "squared"
     alpha: float = 1e-3
     fit_intercept: bool = True
@@ -264,7 +264,7 @@ class BaseCV(BaseMKL):
     """Base of the estimators that choose their strength."""
 
     kernels: Any = "linear"
-    degree: Any = 3
+    degree: Any = "auto"
     index_set: str = "auto"
     rho: Any = None
     p: Any = None

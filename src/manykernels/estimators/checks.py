@@ -33,16 +33,14 @@ def check_parameters(estimator: Any) -> None:
     chooses = "alphas" in parameters
     for name, rule in RULES:
         values = [parameters[name]] if name in parameters else []
-        # Estimators that choose also take lists of these, or no exponent.
+        # Estimators that choose also take lists of these.
         if values and chooses and name in ("p", "degree"):
             if isinstance(values[0], list | tuple | np.ndarray):
                 values = list(values[0]) or values
-            elif name == "p" and values[0] is None:
-                values = []
         for value in values:
             if not rule.holds(value):
                 raise ValueError(f"{name} {rule.words}; got {value!r}. {rule.remedy}.")
-            if name == "p":
+            if name == "p" and value is not None:
                 refuse_needs(parameters.get("solver", "auto"), value)
 
 
@@ -85,7 +83,13 @@ RULES: list[tuple[str, Rule]] = [
         "solver",
         _or(lambda value: callable(getattr(value, "iterate", None)), _one_of(*SOLVER_NAMES)),
     ),
-    ("degree", _at_least(0, "Use degree=1 for a linear model, 2 or 3 for products")),
+    (
+        "degree",
+        _or(
+            lambda value: value is None or (isinstance(value, str) and value == AUTO),
+            _at_least(0, "Use degree=1 for a linear model, 2 or 3 for products"),
+        ),
+    ),
     ("total_degree", _or(lambda v: v is None, _at_least(0, "Use for instance 3, or None"))),
     ("per_variable_degree", _or(lambda v: v is None, _at_least(1, "Use for instance 3, or None"))),
     ("root_weight", _positive("Use for instance root_weight=0.1")),
@@ -122,7 +126,7 @@ RULES: list[tuple[str, Rule]] = [
     (
         "p",
         Rule(
-            lambda value: _real(value) and 1 <= value <= 2,
+            lambda value: value is None or (_real(value) and 1 <= value <= 2),
             "must satisfy 1 <= p <= 2",
             "Use 1 for few kernels, 4/3 for the paper's choice, 2 for all kernels with equal "
             "weight",

@@ -22,14 +22,14 @@ class MKLClassifier(Classification, PlainMKL):
     ----------
     kernels : str, callable, scikit-learn kernel or list, default="linear"
         Base kernels; see :class:`MKLRegressor`, as for the parameters that follow.
-    degree : int, default=3
-        Largest number of base kernels in a product.
+    degree : int, "auto" or None, default="auto"
+        Largest number of base kernels in a product; ``"auto"``: 3, for ``"widths"`` all columns.
     index_set : {"auto", "tuples", "monomials", "interactions"}, default="auto"
         Which products are in the family.
     rho : sequence of float of length degree + 1, default=ones
         Scale factors of the degrees.
-    p : float, default=4/3
-        Exponent of the group norm.
+    p : float, optional
+        Exponent of the group norm; by default 4/3, 1 for ``kernels="widths"``.
     loss : {"logistic", "hinge", "squared_hinge", "squared"} or loss object, default="logistic"
         Loss; all but the hinge loss give probabilities.
     alpha : float, default=1e-3

@@ -27,13 +27,18 @@ class MKLRegressor(Regression, PlainMKL):
         of a column, ``"categorical"`` or smooth and, as kernels of their own, fine functions of
         it; as many as ``degree``, rows and columns leave affordable. ``"spline"``,
         ``"polynomial"``, ``"nystroem"`` (Gaussian), ``"categorical"``: these for all columns.
-        ``"precomputed"``: X is the matrix of one kernel. A list: each item a name, a callable
+        ``"widths"``: Gaussian, Laplace and radial kernels of any set of columns with a free width
+        for each column, learnt from the data (p = 1, see :class:`manykernels.solvers.WidthSearch`);
+        columns get a scale of their own, whatever ``standardize`` says, and the model holds its
+        training rows. ``"precomputed"``: X is the matrix of one kernel. A list: each item a name, a callable
         ``k(X, Y)``, a scikit-learn kernel, a map of :mod:`manykernels.feature_maps` or a
         :class:`manykernels.kernels.Precomputed`, optionally in a pair with the columns it sees,
         as in ``("rbf", ["age", "income"])`` or, by features and so for many rows,
-        ``("nystroem", ["age", "income"])``.
-    degree : int, default=3
-        Largest number of base kernels in a product.
+        ``("nystroem", ["age", "income"])``; with ``("widths", columns)`` only
+        ``("categorical", columns)`` for columns whose values are equal or unequal.
+    degree : int, "auto" or None, default="auto"
+        Largest number of base kernels in a product; for ``"widths"`` of columns in a kernel.
+        ``"auto"``: 3, for ``"widths"`` all columns, which is what None stands for too.
     index_set : {"auto", "tuples", "monomials", "interactions"}, default="auto"
         ``"monomials"``: every multiset of base kernels is one kernel. ``"interactions"``: only
         products of distinct ones. ``"tuples"``: the paper's ordered tuples, in which a monomial
@@ -41,8 +46,9 @@ class MKLRegressor(Regression, PlainMKL):
         interactions.
     rho : sequence of float of length degree + 1, default=ones
         Scale factors: a larger ``rho[d]`` penalises kernels of degree d more.
-    p : float, default=4/3
-        Exponent of the group norm, from 1 (few kernels) to 2 (all kernels, closed form).
+    p : float, optional
+        Exponent of the group norm, from 1 (few kernels) to 2 (all kernels, closed form). By default
+        4/3, and 1 for ``kernels="widths"`` and for ``solver="working-set"``.
     loss : {"squared", "huber", "epsilon_insensitive"} or loss object, default="squared"
         Loss; see :mod:`manykernels.losses`.
     alpha : float, default=1e-3
@@ -154,7 +160,7 @@ class MKLRegressorCV(Regression, BaseCV):
     ----------
     kernels : str, callable, scikit-learn kernel or list, default="linear"
         Base kernels; see :class:`MKLRegressor`, as for parameters not described here.
-    degree : int or list of int, default=3
+    degree : int, list of int, "auto" or None, default="auto"
         Largest number of base kernels in a product. Of a list the lowest is chosen that is not
         worse than the best by more than the standard error of the difference over folds.
     index_set : {"auto", "tuples", "monomials", "interactions"}, default="auto"
@@ -164,17 +170,19 @@ class MKLRegressorCV(Regression, BaseCV):
     p : float or list of float, default=None
         Exponent of the group norm; one of a list is chosen. None: 1 with ``debias``, with
         ``solver="working-set"`` and for kernels by functions of columns (``"auto"``,
-        ``"spline"``, ..), else 4/3.
+        ``"spline"``, ..) or with free widths, else 4/3.
     loss : {"squared", "huber", "epsilon_insensitive"} or loss object, default="squared"
         Loss, also that by which models are compared.
     alphas : sequence of float, optional
         Strengths. By default a geometric grid over six decades, from the strength whose model
-        explains about one percent of the loss.
+        explains about one percent of the loss; for ``kernels="widths"`` 100, 10, .. 0.001 divided
+        by the number of rows.
     n_alphas : int, default=25
         Number of strengths of the default grid.
     cv : int, splitter or iterable, default=None
         Cross-validation as anywhere in scikit-learn; ``ShuffleSplit(1)`` is a single validation
-        set. None: five folds, or one fifth of the rows held out where these are 5,000 or more.
+        set. None: five folds, or one fifth of the rows held out where these are 5,000 or more
+        (for ``kernels="widths"`` of 5,000 rows drawn at random).
     one_standard_error : bool, default=False
         Whether to take the simplest model (largest strength, fewest terms) within one standard
         error of the best.

@@ -1,20 +1,36 @@
-"""Families of kernels: all products of base kernels, finite lists, and weighted ones."""
+"""Families of kernels: products of base kernels, finite lists, weighted ones, free widths."""
 
 from .base import Draw, GradientField, KernelFamily
 from .index_sets import IndexSet, Interactions, Monomials, Tuples
 from .lists import ListFamily
 from .products import ProductFamily
 from .weighted import WeightedFamily
+from .widths import (
+    CellFamily,
+    Gamma,
+    LogUniform,
+    WidthFamily,
+    WidthGrid,
+    WidthLaw,
+    cell_family,
+)
 
 __all__ = [
+    "CellFamily",
     "Draw",
+    "Gamma",
     "GradientField",
     "IndexSet",
     "Interactions",
     "KernelFamily",
     "ListFamily",
+    "LogUniform",
     "Monomials",
     "ProductFamily",
     "Tuples",
     "WeightedFamily",
+    "WidthFamily",
+    "WidthGrid",
+    "WidthLaw",
+    "cell_family",
 ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, groupby
 from operator import attrgetter
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -255,11 +255,15 @@ class GradientField:
         self.family = family
         self.bases = family.bases
         self.alpha = alpha
-        self.start = self.bases.start(alpha)
 
     enumerated = property(
         attrgetter("family.listable"), doc="Whether draws compute all gradients first."
     )
+
+    @cached_property
+    def start(self) -> Any:
+        """The state of the empty prefix of a product."""
+        return self.bases.start(self.alpha)
 
     @property
     def mass(self) -> float:

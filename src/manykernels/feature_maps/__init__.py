@@ -1,6 +1,6 @@
 """Features of columns: smooth functions, orthogonal polynomials, Gaussian kernels, categories."""
 
-from .base import Centred, FeatureMap
+from .base import Centred, FeatureMap, even_weights
 from .columns import (
     Categorical,
     Polynomial,
@@ -10,7 +10,7 @@ from .columns import (
     fit_maps,
 )
 from .nystroem import Nystroem
-from .splines import Spline, even_scale
+from .splines import Spline, even_scale, ranks_of
 
 __all__ = [
     "MAPS",
@@ -23,8 +23,10 @@ __all__ = [
     "affordable_functions",
     "choose_maps",
     "even_scale",
+    "even_weights",
     "features_of_maps",
     "fit_maps",
+    "ranks_of",
 ]
 
 MAPS = {kind.name: kind for kind in (Spline, Polynomial, Nystroem, Categorical)}

@@ -176,14 +176,19 @@ def even_scale(x: Array, weights: Array) -> tuple[Array, Array]:
     to each other in a long tail are told apart, and so are rows in a crowd that an outlier presses
     together. Values between points lie between their places in proportion.
     """
-    crowded, inverse = np.unique(quantiles(x, weights, RANK_SHARES), return_inverse=True)
-    # Many steps at one value: it lies in their middle.
-    ranks = np.bincount(inverse, RANK_SHARES) / np.bincount(inverse)
+    crowded, ranks = ranks_of(x, weights, RANK_SHARES)
     points = np.union1d(crowded, np.linspace(crowded[0], crowded[-1], len(RANK_SHARES)))
     places = np.zeros(len(points))
     for values in (points, np.interp(points, crowded, ranks)):
         places += (values - values[0]) / ((values[-1] - values[0]) or 1.0)
     return points, places / 2
+
+
+def ranks_of(x: Array, weights: Array, shares: Array) -> tuple[Array, Array]:
+    """Return the distinct quantiles of a column at given shares of the rows, and their ranks."""
+    points, inverse = np.unique(quantiles(x, weights, shares), return_inverse=True)
+    # Many steps at one value: it lies in their middle.
+    return points, np.bincount(inverse, shares) / np.bincount(inverse)
 
 
 def quantiles(x: Array, weights: Array, shares: Array) -> Array:

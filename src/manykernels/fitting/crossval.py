@@ -124,7 +124,7 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
             candidates.append(Candidate(degree, p, sizes_of(spec, fits, rng)))
     seeds = rng.integers(2**31, size=len(splits)).tolist()
     folds = [
-        Fold(train, test, number, len(splits), seed)
+        Fold(train, test, number, len(splits), seed, _sampled(search, rows, train, test))
         for number, ((train, test), seed) in enumerate(zip(splits, seeds, strict=True))
     ]
     # Folds may come from a generator, which cannot be copied and is not needed any more.
@@ -156,8 +156,19 @@ def _splits(spec: Spec, rows: Rows) -> Iterator[tuple[Array, Array]]:
     X, labels = rows.for_splitter()
     if cv is None and len(labels) >= SPLIT_ROWS:
         split = StratifiedShuffleSplit if classes else ShuffleSplit
-        return split(1, test_size=0.2, random_state=0).split(X, labels)
+        most, parts = spec.search.most_rows, {"test_size": 0.2}
+        if most is not None and len(labels) > most:
+            parts = {"train_size": most - most // 5, "test_size": most // 5}
+        return split(1, **parts, random_state=0).split(X, labels)
     return check_cv(cv, labels if classes else None, classifier=classes).split(X, labels)
+
+
+def _sampled(search: Search, rows: Rows, train: Array, test: Array) -> float:
+    """Return the share of all rows that a fold is about, where it is about some rows drawn.
+
+    Next to a mean over so many fewer rows a strength must be as much larger to mean the same.
+    """
+    return (len(train) + len(test)) / rows.count if search.ratios is not None else 1.0
 
 
 def sizes_of(spec: Spec, fits: Fits, rng: np.random.Generator) -> Array:
@@ -168,6 +179,8 @@ def sizes_of(spec: Spec, fits: Fits, rng: np.random.Generator) -> Array:
         return np.arange(greedy.terms + 1)
     if search.alphas is not None:
         return np.sort(np.asarray(search.alphas, dtype=float))[::-1]
+    if search.ratios is not None:
+        return np.array(search.ratios) / fits.family.rows
     risk, norm = fits.start(rng)
     largest = norm / (EXPLAINED * risk) if norm > UNEXPLAINED * risk else 1.0
     if search.n_alphas == 1:

@@ -15,6 +15,7 @@ from ..notices import InterruptedWarning, notify
 from ..rows import Prepared, Rows
 from ..solvers import Result
 from ..spec import Spec
+from .alternatives import best_alternative
 from .crossval import Choice, crossval
 from .progress import CHOOSING, Progress, watching
 
@@ -49,6 +50,13 @@ class Outcome:
 
 def fit(spec: Spec, rows: Rows) -> Outcome:
     """Fit a specification to rows."""
+    if spec.alternatives:
+        with watching(spec.verbose):
+            chosen, losses = best_alternative(spec, rows, fit)
+            found = fit(chosen, rows)
+        facts = {"kernels_": chosen.label, "kernels_losses_": losses}
+        return replace(found, facts={**found.facts, **facts})
+    spec = spec.on_columns(len(rows.names))
     with watching(spec.verbose) as watch, rows.threads():
         if watch is not None and not rows.in_memory:
             watch.report("first look at the rows", 0.0)

@@ -24,13 +24,18 @@ by judgement, not measured."""
 
 @dataclass(frozen=True)
 class Fold:
-    """A fold: which rows are in it, which it is of how many, and its source of randomness."""
+    """A fold: which rows are in it, which it is of how many, and its source of randomness.
+
+    ``share`` is that of all rows that it is about: one, or less where rows were drawn for the
+    choice.
+    """
 
     train: Array
     test: Array
     number: int
     of: int
     seed: int
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,7 @@ class FoldRows:
                 watch.stage(label, done * share, (done + 1) * share)
             if grown is None:
                 progress = Progress(watch, *limits, (place, count))
-                last = fits.solve(spec.solver, size, stop, rng, last, progress)
+                last = fits.solve(spec.solver, size / fold.share, stop, rng, last, progress)
                 result = fits.refit(last) if spec.search.debias else last
             elif (more := next(grown, None)) is not None:
                 result = more

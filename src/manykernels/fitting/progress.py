@@ -95,19 +95,26 @@ class Watch:
         self.display = display
         self.began = perf_counter()
         self.label, self.start, self.stop = "", 0.0, 1.0
+        self.part, self.first, self.last = "", 0.0, 1.0
+
+    def within(self, part: str, first: float, last: float) -> None:
+        """Begin a part of the fit, between two shares of the whole; stages are of that part."""
+        self.part, self.first, self.last = part, first, last
+        self.stage("", 0.0, 1.0)
 
     def stage(self, label: str, start: float, stop: float) -> None:
-        """Begin a stage that takes the work from one share of the whole to another."""
+        """Begin a stage that takes the work of the part from one share to another."""
         self.label, self.start, self.stop = label, start, stop
         self.report("", 0.0)
 
     def report(self, text: str, share: float) -> None:
         """Show a share of the present stage."""
         done = self.start + share * (self.stop - self.start)
+        done = self.first + done * (self.last - self.first)
         seconds = perf_counter() - self.began
         known = done > 0.01 and seconds >= EVERY_SECONDS
         left = seconds * (1 - done) / done if known else None
-        said = ": ".join(part for part in (self.label, text) if part)
+        said = ": ".join(part for part in (self.part, self.label, text) if part)
         self.display.show(said, done, seconds, left)
 
 
@@ -149,8 +156,8 @@ class Progress:
     ----------
     watch : Watch or None
         Where to; None is silent.
-    size : int
-        Number of kernels in the family.
+    size : int or float
+        Number of kernels in the family; infinite where widths are free.
     tol : float
         Gap to reach.
     max_iter : int
@@ -164,13 +171,14 @@ class Progress:
     def __init__(
         self,
         watch: Watch | None,
-        size: int,
+        size: float,
         tol: float,
         max_iter: int,
         max_time: float | None,
         place: tuple[int, int] = (0, 1),
     ) -> None:
-        self.watch, self.size, self.tol = watch, size, tol
+        self.watch, self.tol = watch, tol
+        self.many = "infinitely many" if size == inf else f"{approximately(size):.3g}"
         self.max_iter, self.max_time, self.place = max_iter, max_time, place
         self.first = inf
 
@@ -185,8 +193,7 @@ class Progress:
         share = self._share(state.k - 1, record["seconds"], gap if known else inf)
         self.watch.report(
             (f"model {number + 1} of at most {models}, " if models > 1 else "")
-            + f"round {state.k - 1}, best {state.active} of {approximately(self.size):.3g} "
-            f"kernels, objective {record['objective']:.6g}{certified}",
+            + f"round {state.k - 1}, best {state.active} of {self.many} kernels, objective {record['objective']:.6g}{certified}",
             share,
         )
 

@@ -13,9 +13,10 @@ from sklearn.preprocessing import StandardScaler
 
 from ..arrays import Array
 from ..backend import HOST
-from ..bases import FeatureBlocks, GramStack
+from ..bases import Bases, WidthRows
 from ..kernels import KernelSet
 from ..limits import PREDICTED_ENTRIES
+from .anova import AnovaTerms, WidthModel
 from .predictor import Learnt, Predictor, scaled
 from .terms import Terms
 
@@ -46,7 +47,7 @@ class Function:
     predictor: Learnt
     classes: Array
 
-    def bases(self, X: Array, place: Any = HOST) -> FeatureBlocks | GramStack:
+    def bases(self, X: Array, place: Any = HOST) -> Bases:
         """Return the base kernels on rows (between rows and training rows), beside ``place``.
 
         Those that have no part in the function are left out where that saves work.
@@ -64,10 +65,13 @@ class Function:
     def decision(self, X: Array, place: Any = HOST) -> Array:
         """Return predictions, for classes decision values, of shape (n, c).
 
-        Features of columns are made for some rows at a time.
+        Features of columns, and kernels with free widths, are made for some rows at a time.
         """
         height = max(1, X.shape[0])
-        if self.used is not None:
+        if self.kernels.free_widths:
+            assert isinstance(self.predictor, Predictor)
+            height = max(1, PREDICTED_ENTRIES // max(1, self.predictor.family.rows))
+        elif self.used is not None:
             assert isinstance(self.predictor, Predictor)
             sizes = self.predictor.family.blocks.sizes
             height = max(1, PREDICTED_ENTRIES // max(1, int(sizes[list(self.used)].sum())))
@@ -86,10 +90,20 @@ class Function:
         return self.predictor.kernel(left, right)
 
     @cached_property
-    def terms(self) -> Terms:
-        """The terms, by descending share of variance."""
-        assert isinstance(self.predictor, Predictor)
-        return Terms(self.predictor, self.kernels.inputs)
+    def terms(self) -> Terms | AnovaTerms:
+        """The terms, by descending share of variance.
+
+        Kernels with free widths are not terms: sets of columns are, by functional ANOVA.
+        """
+        learnt = self.predictor
+        assert isinstance(learnt, Predictor)
+        rows = learnt.family.bases
+        if not isinstance(rows, WidthRows):
+            return Terms(learnt, self.kernels.inputs)
+        assert learnt.expansion is not None
+        theta = learnt.theta * learnt.family.weights(learnt.indices)
+        model = WidthModel(learnt.indices, theta, learnt.expansion, learnt.intercept, rows)
+        return AnovaTerms(model, self.kernels.names)
 
     def contributions(
         self, X: Array, names: Sequence[str] | None = None, label: Any = None

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ..arrays import Array, Index
 from ..backend import beside, times
-from ..bases import FeatureBlocks, GramStack
+from ..bases import Bases, GramStack, WidthRows
 from ..families import KernelFamily
 from ..objective import weights_of
 from ..solvers import Result
@@ -37,10 +37,10 @@ class Learnt(Protocol):
     def intercept(self) -> Array:
         """The constants, of shape (c,)."""
 
-    def decision(self, bases: FeatureBlocks | GramStack) -> Array:
+    def decision(self, bases: Bases) -> Array:
         """Return the function on new rows, of shape (n_new, c)."""
 
-    def kernel(self, left: FeatureBlocks | GramStack, right: FeatureBlocks | GramStack) -> Array:
+    def kernel(self, left: Bases, right: Bases) -> Array:
         """Return the learnt kernel between two sets of rows."""
 
 
@@ -79,7 +79,7 @@ class Predictor:
     coefficients: Array | None
     shares: Array
 
-    def decision(self, bases: FeatureBlocks | GramStack) -> Array:
+    def decision(self, bases: Bases) -> Array:
         """Return the function on new rows, of shape (n_new, c); O(n_new m) with m features."""
         here = self.family.on(bases)
         if self.coefficients is None:
@@ -88,7 +88,7 @@ class Predictor:
         return here.combine(self.indices, self.coefficients) + self.intercept
 
     def parts(
-        self, bases: FeatureBlocks | GramStack, groups: Array, count: int, output: int
+        self, bases: Bases, groups: Array, count: int, output: int
     ) -> Array:
         """Return the parts of the function that groups of kernels have, on new rows.
 
@@ -136,7 +136,7 @@ class Predictor:
         coefficients = self.theta[self.family.owners(self.indices), None] * whole
         return replace(self, family=family, expansion=None, coefficients=coefficients)
 
-    def kernel(self, left: FeatureBlocks | GramStack, right: FeatureBlocks | GramStack) -> Array:
+    def kernel(self, left: Bases, right: Bases) -> Array:
         """Return the learnt kernel between two sets of rows.
 
         Gram matrices hold the values between both sets already, and ``right`` is not used.
@@ -169,7 +169,7 @@ class Unweighted(Predictor):
         fields = {name: getattr(self, name) for name in Predictor.__dataclass_fields__}
         return Predictor(**{**fields, "theta": theta, "shares": np.full(len(theta), np.nan)})
 
-    def decision(self, bases: FeatureBlocks | GramStack) -> Array:
+    def decision(self, bases: Bases) -> Array:
         """Return the function on new rows."""
         return self.weighted().decision(bases)
 
@@ -194,6 +194,8 @@ def make_predictor(family: KernelFamily, result: Result, weights: Array) -> Pred
     coefficients = owners = None
     if family.explicit:
         coefficients, owners, parts = _features(family, result, weighted)
+    elif isinstance(family.bases, WidthRows):
+        return _by_weight(without_shares(family, result, 0.0))
     else:
         assert isinstance(family.bases, GramStack)
         stack = family.bases
@@ -219,6 +221,17 @@ def make_predictor(family: KernelFamily, result: Result, weights: Array) -> Pred
         coefficients=None if result.closed else coefficients,
         shares=shares[order],
     )
+
+
+def _by_weight(learnt: Predictor) -> Predictor:
+    """Return a function whose kernels are in the order of their weights.
+
+    Kernels with free widths overlap, so that a kernel has no share of its own: sets of columns have
+    (:mod:`~manykernels.function.anova`).
+    """
+    order = np.argsort(-learnt.theta, kind="stable")
+    indices = [learnt.indices[i] for i in order.tolist()]
+    return replace(learnt, indices=indices, theta=learnt.theta[order])
 
 
 def without_shares(family: KernelFamily, result: Result, centre: float) -> Predictor:

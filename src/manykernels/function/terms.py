@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Array
-from ..bases import FeatureBlocks, GramStack
+from ..bases import Bases
 from .predictor import Predictor
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Terms:
         )
 
     def contributions(
-        self, bases: FeatureBlocks | GramStack, names: Sequence[str] | None, output: int
+        self, bases: Bases, names: Sequence[str] | None, output: int
     ) -> pd.DataFrame:
         """Return the parts of an output of the function, a column for each term.
 

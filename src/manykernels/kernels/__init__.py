@@ -11,6 +11,7 @@ from .sets import (
     resolve,
     uses_maps,
 )
+from .widths import WidthKernels, alternatives, uses_widths
 
 __all__ = [
     "KERNEL_FUNCTIONS",
@@ -20,10 +21,13 @@ __all__ = [
     "MapKernels",
     "PairwiseKernel",
     "Precomputed",
+    "WidthKernels",
+    "alternatives",
     "check_gram",
     "only_linear",
     "rbf",
     "refuse_large",
     "resolve",
     "uses_maps",
+    "uses_widths",
 ]

@@ -21,7 +21,7 @@ def parse_maps(
 ) -> tuple[list[Any], list[Array], list[str]]:
     """Return feature maps, their columns and names, or say which item cannot be one of them."""
     names, known = [], numbers_by_name(feature_names)
-    inputs = [_column_numbers(j, wanted, known) for j, (_, wanted) in enumerate(items)]
+    inputs = [column_numbers(j, wanted, known) for j, (_, wanted) in enumerate(items)]
     seen_by = np.bincount(np.concatenate(inputs))
     for j, ((kernel, _), has_map, numbers) in enumerate(zip(items, mapped, inputs, strict=True)):
         seen = ", ".join(feature_names[c] for c in numbers)
@@ -49,7 +49,7 @@ def parse_function(
 
     ``known`` has the numbers of columns by their names.
     """
-    numbers = _column_numbers(j, columns, known)
+    numbers = column_numbers(j, columns, known)
     seen = ", ".join(feature_names[c] for c in numbers)
     if isinstance(kernel, Precomputed):
         return kernel, numbers[:1], kernel.name
@@ -71,7 +71,8 @@ def numbers_by_name(feature_names: Sequence[str]) -> dict[str, int]:
     return {name: number for number, name in enumerate(feature_names)}
 
 
-def _column_numbers(j: int, columns: Any, feature_names: dict[str, int]) -> Array:
+def column_numbers(j: int, columns: Any, feature_names: dict[str, int]) -> Array:
+    """Return the numbers of the columns that item ``j`` of a list of kernels sees; None: all."""
     if columns is None:
         return np.arange(len(feature_names))
     if isinstance(columns, slice):

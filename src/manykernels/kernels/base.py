@@ -8,7 +8,7 @@ from typing import Any
 
 from ..arrays import Array
 from ..backend import HOST
-from ..bases import BaseKernels
+from ..bases import Bases
 
 
 class KernelSet(ABC):
@@ -30,6 +30,8 @@ class KernelSet(ABC):
         Whether the columns of X are measurements, to be standardised.
     learns : bool
         Whether ``fit`` learns from the rows more than which they are.
+    free_widths : bool
+        Whether they are columns whose kernels have free widths.
     rows : int, optional
         Number of all rows, where ``fit`` sees only some of them.
     """
@@ -41,6 +43,7 @@ class KernelSet(ABC):
     by_degree: bool = False
     scales: bool = True
     learns: bool = False
+    free_widths: bool = False
     rows: int | None = None
 
     @property
@@ -57,7 +60,7 @@ class KernelSet(ABC):
 
     def fit(
         self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
-    ) -> BaseKernels:
+    ) -> Bases:
         """Remember the training rows if they are needed later; return the base kernels on them.
 
         ``X`` is standardised, ``raw`` is not; row weights add up to one, by default equal. The
@@ -68,7 +71,7 @@ class KernelSet(ABC):
     @abstractmethod
     def on(
         self, X: Array, raw: Array, place: Any = HOST, used: Collection[int] | None = None
-    ) -> BaseKernels:
+    ) -> Bases:
         """Return the base kernels on new rows (between new and training rows).
 
         Those that are not among ``used`` need not be what they are; by default all are used.
@@ -76,7 +79,7 @@ class KernelSet(ABC):
 
     def pair(
         self, X: Array, raw: Array, other: Array, other_raw: Array
-    ) -> tuple[BaseKernels, BaseKernels]:
+    ) -> tuple[Bases, Bases]:
         """Return what the learnt kernel between two sets of rows is made of, for either set.
 
         Matrices hold the values between both sets, and stand for both.

@@ -27,9 +27,10 @@ from ..feature_maps import (
     fit_maps,
 )
 from ..limits import GAUSSIAN_FEATURES
-from .argument import numbers_by_name, parse_function, parse_maps
+from .argument import column_numbers, numbers_by_name, parse_function, parse_maps
 from .base import KernelSet
 from .matrices import FunctionKernels, PairwiseKernel
+from .widths import WidthKernels, parse_widths, uses_widths
 
 
 @dataclass
@@ -168,6 +169,8 @@ def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> Kern
             return PairwiseKernel()
         items = [(kernels, [j]) for j in range(count)]
         single = [np.array([j]) for j in range(count)]
+        if kernels == "widths":
+            return WidthKernels(single, list(feature_names), [False] * count)
         if kernels == "linear":
             return LinearKernels(single, list(feature_names))
         if kernels == "auto" or kernels in MAPS:
@@ -183,6 +186,10 @@ def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> Kern
                     f"kernels[{j}] must be a kernel or a pair (kernel, columns); got a tuple of "
                     f'{len(item)}. Write it as in ("rbf", ["age", "income"]).'
                 )
+    if uses_widths(items):
+        known = numbers_by_name(feature_names)
+        inputs = [column_numbers(j, wanted, known) for j, (_, wanted) in enumerate(items)]
+        return parse_widths(items, inputs, feature_names)
     mapped = [uses_maps([item]) for item in items]
     if any(mapped):
         functions, columns, names = parse_maps(items, mapped, feature_names)

@@ -92,6 +92,10 @@ class Rows(Protocol):
         """The classes, empty for real targets."""
 
     @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+
+    @property
     def in_memory(self) -> bool:
         """Whether all rows are in the memory of this process."""
 

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from ..arrays import Array
 from ..backend import largest_size, on_host
-from ..bases import FeatureBlocks, GramStack
+from ..bases import Bases, WidthRows
 from ..families import KernelFamily
 from ..function import Predictor, make_predictor, scaled, without_shares
 from ..kernels import KernelSet, resolve
@@ -160,7 +160,7 @@ class MemoryPrepared:
     used: Array
     kernels: KernelSet
     scaler: StandardScaler | None
-    bases: FeatureBlocks | GramStack
+    bases: Bases
     y: Array
     weights: Array
     room: int
@@ -240,12 +240,12 @@ class HeldOut:
         self.fits, self.rows = fits, rows
         self.scaled = scaled(fits.prepared.scaler, rows.X)
 
-    def bases(self, used: Collection[int] | None = None) -> FeatureBlocks | GramStack:
+    def bases(self, used: Collection[int] | None = None) -> Bases:
         """Return the base kernels on the rows, at least those used, by default all."""
         return self.fits.prepared.kernels.on(self.scaled, self.rows.X, self.rows.place, used)
 
     @cached_property
-    def all_bases(self) -> FeatureBlocks | GramStack:
+    def all_bases(self) -> Bases:
         """All base kernels on the rows."""
         return self.bases()
 
@@ -260,8 +260,7 @@ class HeldOut:
             values = family.expansion_of_all(result.theta, solution.coefficients, there)
             values = values + solution.intercept
         elif not solution.in_features or result.closed:
-            learnt = make_predictor(self.fits.family, result, problem.weights)
-            values = learnt.decision(self.all_bases)
+            values = without_shares(family, result, 0.0).decision(self.all_bases)
         else:
             bases = self.all_bases if not self.fits.prepared.kernels.learns else None
             used = frozenset(chain.from_iterable(family.products(result.indices)))
@@ -272,7 +271,9 @@ class HeldOut:
         return float(np.sum(held[:, None] * losses)), values + self.fits.centre
 
 
-def _refuse_overflow(bases: FeatureBlocks | GramStack, degree: int) -> None:
+def _refuse_overflow(bases: Bases, degree: int) -> None:
+    if isinstance(bases, WidthRows):
+        return  # no value of their kernels is above one
     power = 2 * degree if bases.explicit else degree
     largest = largest_size(bases.matrix)
     if largest > 1 and power * np.log10(largest) > LARGEST_EXPONENT:

@@ -41,7 +41,7 @@ class ClosedForm:
 
     The kernel is :math:`\sum_d \rho_d^{-2} Q_d` for a product family. With fewer features than
     rows it is a ridge problem in feature space, else one with an n x n matrix. Of a family of
-    more than 10,000 kernels the result lists those that 1,000 draws from q hit.
+    more than 10,000 kernels the result lists those that 1,000 draws from q hit, of a continuum none.
     """
 
     needs: ClassVar[Needs] = Needs(lambda p: p == 2, "p = 2", summed=True)
@@ -50,7 +50,7 @@ class ClosedForm:
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator
     ) -> Iterator[KernelTotal]:
         """Yield the solution."""
-        small = family.distinct <= LISTED_KERNELS
+        small = family.listable and family.distinct <= LISTED_KERNELS
         indices: list[Index] = family.indices() if small else []
         system: System | None = None
         if small and family.distinct < family.rows:
@@ -59,14 +59,15 @@ class ClosedForm:
         if system is None or closed:
             system = GramSystem(family.closed())
         solution = solve(problem, system)
-        if not small:
+        if family.listable and not small:
             indices = family.at(solution.alpha).draw(DRAWN_KERNELS, rng).indices
         # The dual norm over the family is the sum of all gradients: alpha' K alpha of this kernel.
         coefficients = system.from_dual(solution.alpha)
         values = system.values(coefficients)
         norm = float(system.inner(coefficients, coefficients, values).sum())
         certificate = from_norm(problem, solution, norm, "exact")
-        weights, count = (indices, np.ones(len(indices))), int(approximately(family.distinct))
+        weights = indices, np.ones(len(indices))
+        count = int(approximately(family.distinct)) if family.listable else len(indices)
         yield KernelTotal(1, weights, count, solution, certificate, closed=closed)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..backend import approximately, on_host
-from ..families import KernelFamily, ProductFamily
+from ..families import KernelFamily, ProductFamily, WidthFamily
 from ..families.pricing import ProductPricer
 from ..limits import (
     DEVICE_FACTOR,
@@ -27,6 +27,7 @@ from .dual_newton import DualNewton
 from .full_pass import FullPass
 from .greedy import Greedy
 from .mirror_descent import MirrorDescent
+from .widths import WidthSearch
 from .working_set import WorkingSet
 
 KNOWN_KERNELS = 200
@@ -118,6 +119,7 @@ def choose(name: str, problem: Problem, family: KernelFamily) -> Solver:
     """Return the solver of a name; for ``"auto"`` the cheapest that ends at a certified optimum.
 
     * p = 2: the closed form;
+    * p = 1, and widths are free: the search for widths;
     * p = 1, and one pricing takes seconds at most: the working set;
     * 1 < p < 2, and one pass takes seconds at most: full passes; where it would take longer than
       making pairs of columns, Newton's method in the dual;
@@ -132,6 +134,8 @@ def choose(name: str, problem: Problem, family: KernelFamily) -> Solver:
         return solver
     if problem.p == 2:
         return ClosedForm()
+    if problem.p == 1 and isinstance(family, WidthFamily):
+        return WidthSearch()
     cost = costs(family, problem.y.shape[1])
     listed = family.listable and family.distinct <= LISTED_LIMIT
     if listed and cost.full_pass > DUAL_WORK and DualNewton.suits(problem, family):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
@@ -15,6 +15,7 @@ from sklearn.model_selection import train_test_split
 from ..arrays import Array
 from ..baselines.simple import SimpleModels
 from ..estimators import MKLClassifierCV, MKLRegressorCV
+from ..kernels import uses_widths
 from ..notices import InterruptedWarning, SlowWarning
 from ..words import plural
 from .columns import TableEncoder, TableError, missing_column
@@ -43,8 +44,9 @@ class Settings:
         Name of the column to predict.
     task : {"auto", "regression", "classification"}
         Kind of the target.
-    degree : list of int
-        Largest number of variables in a term; of several the best by validation.
+    degree : list of int, optional
+        Largest number of variables in a term; of several the best by validation. None: two, and
+        all for kernels of free widths.
     kernels : str
         Kind of the kernels of columns that are no categories.
     test : float
@@ -61,7 +63,7 @@ class Settings:
 
     target: str
     task: str = "auto"
-    degree: list[int] = field(default_factory=lambda: [2])
+    degree: list[int] | None = None
     kernels: str = "auto"
     test: float = 0.2
     seed: int = 0
@@ -269,9 +271,10 @@ def new_estimator(split: Split, settings: Settings, verbose: int) -> TableEstima
     """Return the estimator for a table, not fitted."""
     kind = MKLRegressorCV if split.task == "regression" else MKLClassifierCV
     plain = settings.kernels == "linear" and not split.encoder.levels
+    kernels = "linear" if plain else split.encoder.kernels(settings.kernels)
     return kind(
-        kernels="linear" if plain else split.encoder.kernels(settings.kernels),
-        degree=settings.degree,
+        kernels=kernels,
+        degree=settings.degree or ("auto" if uses_widths(kernels) else 2),
         random_state=settings.seed,
         verbose=verbose,
     )

@@ -1,0 +1,24 @@
+"""Kernels of columns with free widths: a continuum, its mass, exact draws, cells and ascent.
+
+``laws`` says how widths are distributed; ``layers`` adds up and draws products of one-column
+kernels, and ``radial`` makes radial kernels of them; ``family`` is the continuum, ``cells`` a
+finite family in its place, and ``ascent`` the way uphill from a kernel.
+"""
+
+from .ascent import score_and_gradient
+from .cells import CellFamily, cell_family, cell_kernels
+from .family import WidthFamily, WidthField
+from .laws import Gamma, LogUniform, WidthGrid, WidthLaw
+
+__all__ = [
+    "CellFamily",
+    "Gamma",
+    "LogUniform",
+    "WidthFamily",
+    "WidthField",
+    "WidthGrid",
+    "WidthLaw",
+    "cell_family",
+    "cell_kernels",
+    "score_and_gradient",
+]

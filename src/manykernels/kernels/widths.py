@@ -1,0 +1,150 @@
+"""Columns for kernels of free widths, each on a scale of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..backend import HOST, beside
+from ..bases import WidthRows
+from ..feature_maps import even_weights, ranks_of
+from .base import KernelSet
+
+RANK_STEPS = np.linspace(0, 1, 257)
+"""Shares of the rows at whose quantiles a column's ranks are looked up. Set by judgement, not
+measured."""
+
+ALTERNATIVES = ("auto", "widths")
+"""Kernels that ``"best"`` chooses from."""
+
+
+@dataclass
+class WidthKernels(KernelSet):
+    """Columns whose kernels have free widths, and categories, on the scales of the training rows.
+
+    A number lies half way between its standardised value and its rank, brought to the same spread:
+    rows in a long tail are told apart, and so are rows in a crowd. The whole has variance one, and
+    numbers beyond the training rows are taken to be the last of them. Models of such kernels hold
+    their training rows.
+
+    Attributes
+    ----------
+    columns : list of ndarray of int
+        The column of X that each base kernel is given.
+    names : list of str
+        Names of the columns.
+    categorical : list of bool
+        Which of them are categories.
+    scales_of : list of tuple of ndarray
+        Points of a column and where they lie on its scale; the values of categories.
+    """
+
+    columns: list[Array]
+    names: list[str]
+    categorical: list[bool]
+    scales_of: list[tuple[Array, ...]] = field(default_factory=list)
+    explicit = False
+    scales = False
+    free_widths = True
+
+    def held_bytes(self, rows: int) -> int:
+        """Return the bytes of the columns."""
+        return 8 * rows * len(self.columns)
+
+    def fit(
+        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
+    ) -> WidthRows:
+        """Learn the scales of the columns; return the training rows on them."""
+        weights = even_weights(raw) if weights is None else weights
+        self.scales_of = [
+            (np.unique(raw[:, column]),) if category else half_ranks(raw[:, column], weights)
+            for (column,), category in zip(self.columns, self.categorical, strict=True)
+        ]
+        return self.on(X, raw, place)
+
+    def on(
+        self, X: Array, raw: Array, place: Any = HOST, used: Collection[int] | None = None
+    ) -> WidthRows:
+        """Return new rows on the scales of the training rows."""
+        values = np.empty((len(raw), len(self.columns)))
+        for j, ((column,), scale) in enumerate(zip(self.columns, self.scales_of, strict=True)):
+            if self.categorical[j]:
+                known = np.searchsorted(scale[0], raw[:, column]).clip(max=len(scale[0]) - 1)
+                seen = scale[0][known] == raw[:, column]
+                values[:, j] = np.where(seen, known, -1)
+            else:
+                values[:, j] = np.interp(raw[:, column], *scale)
+        pairs = enumerate(zip(self.categorical, self.scales_of, strict=True))
+        counts = {j: len(scale[0]) for j, (category, scale) in pairs if category}
+        return WidthRows(beside(values, place), counts)
+
+
+def half_ranks(x: Array, weights: Array) -> tuple[Array, Array]:
+    """Return points of a column and where they lie on a scale half of values, half of ranks.
+
+    Values between points lie between their places in proportion. The scale has mean zero and
+    variance one over the rows; a constant column lies at zero.
+    """
+    mean = float(weights @ x)
+    spread = float(np.sqrt(weights @ (x - mean) ** 2))
+    points, ranks = ranks_of(x, weights, RANK_STEPS)
+    if len(points) < 2 or not spread > 0:
+        return points[:1], np.zeros(1)
+    # Ranks are uniform from 0 to 1: their variance is 1 / 12.
+    places = (points - mean) / spread + np.sqrt(12) * (ranks - 0.5)
+    values = np.interp(x, points, places)
+    middle = float(weights @ values)
+    return points, (places - middle) / np.sqrt(weights @ (values - middle) ** 2)
+
+
+def parse_widths(
+    items: Sequence[tuple[Any, Any]], columns: Sequence[Array], feature_names: Sequence[str]
+) -> WidthKernels:
+    """Return the columns of a list of ``"widths"`` and ``"categorical"``, each of them once."""
+    found: dict[int, bool] = {}
+    for j, ((kind, _), numbers) in enumerate(zip(items, columns, strict=True)):
+        if not isinstance(kind, str) or kind not in ("widths", "categorical"):
+            raise ValueError(
+                f'kernels[{j}] must be "widths" or "categorical" beside "widths"; got {kind!r}. '
+                'Use kernels="widths" alone, or kernels without it.'
+            )
+        for column in numbers.tolist():
+            if column in found:
+                raise ValueError(
+                    f"kernels[{j}] names column {feature_names[column]!r} again. Name each column "
+                    'once, as "widths" or as "categorical".'
+                )
+            found[column] = kind == "categorical"
+    order = sorted(found)
+    names = [feature_names[column] for column in order]
+    return WidthKernels(
+        [np.array([column]) for column in order], names, [found[column] for column in order]
+    )
+
+
+def uses_widths(kernels: Any) -> bool:
+    """Tell whether the public ``kernels`` argument has kernels of free widths."""
+    items = kernels if isinstance(kernels, list) else [kernels]
+    heads = [item[0] if isinstance(item, tuple) and item else item for item in items]
+    return any(isinstance(head, str) and head == "widths" for head in heads)
+
+
+def alternatives(kernels: Any) -> dict[str, Any]:
+    """Return the ``kernels`` arguments that ``"best"`` stands for, by name; none without it.
+
+    Columns beside it that are categories are so in all of them.
+    """
+    if isinstance(kernels, str):
+        return dict(zip(ALTERNATIVES, ALTERNATIVES, strict=True)) if kernels == "best" else {}
+    items = kernels if isinstance(kernels, list) else []
+    pairs = [item if isinstance(item, tuple) and len(item) == 2 else (item, None) for item in items]
+    if not any(isinstance(head, str) and head == "best" for head, _ in pairs):
+        return {}
+    return {
+        name: [(name if isinstance(h, str) and h == "best" else h, seen) for h, seen in pairs]
+        for name in ALTERNATIVES
+    }

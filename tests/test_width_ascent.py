@@ -1,0 +1,53 @@
+"""The score of kernels with free widths and its gradient, against finite differences."""
+
+import numpy as np
+import pytest
+
+from manykernels.bases import SHAPES, WidthRows
+from manykernels.families.widths import score_and_gradient
+
+
+def score_of(rows, alpha, shape, columns, logs):
+    """Return the score of a kernel written out, from distances without rounding errors."""
+    power = 1 if shape == "laplace" else 2
+    terms = [np.exp(x) * rows.distances(j, power) for j, x in zip(columns, logs, strict=True)]
+    exponent = np.sqrt(sum(terms)) if shape == "radial" else sum(terms)
+    return float(np.sum(alpha * (np.exp(-exponent) @ alpha)))
+
+
+@pytest.mark.parametrize("columns", [(1,), (0, 2), (0, 1, 2, 3)])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_gradient_is_that_of_finite_differences(shape, columns, rng):
+    values = rng.normal(size=(30, 4)) + 50.0
+    values[:, 2] = rng.integers(3, size=30)
+    values[1] = values[0]
+    rows, alpha = WidthRows(values, {2: 3}), rng.normal(size=(30, 2))
+    logs = rng.normal(size=len(columns))
+    widths = tuple(np.exp(logs).tolist())
+    score, gradient = score_and_gradient(rows, alpha, (shape, columns, widths))
+    assert score == pytest.approx(score_of(rows, alpha, shape, columns, logs), rel=1e-6)
+    for position in range(len(columns)):
+        step = 1e-4 * np.eye(len(columns))[position]
+        up, down = (score_of(rows, alpha, shape, columns, logs + d) for d in (step, -step))
+        assert gradient[position] == pytest.approx((up - down) / 2e-4, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_constant_kernel_has_no_widths(shape, rng):
+    rows, alpha = WidthRows(rng.normal(size=(9, 2))), rng.normal(size=(9, 3))
+    score, gradient = score_and_gradient(rows, alpha, (shape, (), ()))
+    assert score == pytest.approx(np.sum(alpha.sum(axis=0) ** 2))
+    assert gradient.shape == (0,)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_narrow_kernels_keep_their_digits(shape, rng):
+    """All rows far apart but two: the score is theirs, and so is the gradient."""
+    values = np.arange(20.0)[:, None] * 5
+    values[1] = values[0] + 1e-3
+    rows, alpha = WidthRows(values), rng.normal(size=(20, 1))
+    exponent = 1e3 * (1e-3 if shape == "laplace" else 1e-6)
+    exponent, power = (np.sqrt(exponent), 0.5) if shape == "radial" else (exponent, 1.0)
+    truth = -2 * power * exponent * np.exp(-exponent) * alpha[0, 0] * alpha[1, 0]
+    _, gradient = score_and_gradient(rows, alpha, (shape, (0,), (1e3,)))
+    assert gradient[0] == pytest.approx(truth, rel=1e-5)
