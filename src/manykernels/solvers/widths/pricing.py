@@ -68,37 +68,11 @@ class Pricing(NamedTuple):
 
         ``heavy`` are kernels to start from too, the heaviest first.
         """
-        return self._search(self.scores(family, alpha, heavy, rng), family, heavy, rng)
-
-    def excess(
-        self,
-        family: KernelFamily,
-        alpha: Array,
-        indices: Sequence[WidthKernel],
-        theta: Array,
-        rng: np.random.Generator,
-    ) -> float:
-        """Return the largest score found, as a multiple of the mean score of kernels in use."""
-        order = np.argsort(-theta)
-        heavy = [indices[i] for i in order]
         scores = self.scores(family, alpha, heavy, rng)
-        found = self._search(scores, family, heavy, rng)
-        largest = max(family.weights([end.kernel])[0] * end.score for end in found)
-        own = [scores(k[0], widths_of(k, scores.count))[0] for k in heavy]
-        mean = float((theta[order] * family.weights(heavy)) @ own)
-        return largest / mean if mean > 0 else np.inf
-
-    def _search(
-        self,
-        scores: Scores,
-        family: KernelFamily,
-        heavy: Sequence[WidthKernel],
-        rng: np.random.Generator,
-    ) -> list[Found]:
         starts = starting_widths(scores.count, heavy, rng)
         out = []
         for shape in family.shapes:
-            values = [*side_by_side(lambda widths, shape=shape: scores(shape, widths)[0], starts)]
+            values = side_by_side(lambda widths, shape=shape: scores(shape, widths)[0], starts)
             ends = [
                 climb(scores, shape, starts[i], family.degree, self.steps)
                 for i in np.argsort(values)[::-1][: self.climbs]

@@ -21,7 +21,7 @@ from .held import HeldKernels
 from .pricing import Pricing, first_kernels
 from .slide import slide
 from .weighing import Weighed, weigh
-from .whole import whole_system
+from .whole import WholeKernel, whole_system
 
 WEIGHING_GAP = 1e-3
 """Relative duality gap over a set of kernels to which its weights are optimised. Set by judgement,
@@ -99,8 +99,10 @@ class WidthSearch:
         most = len(indices) and 1
         subsets = nested_rows(problem, [stage.rows for stage in self.stages], rng)
         for rows, stage in zip(subsets, self.stages, strict=False):
-            here = family if rows is None else family.on(family.bases.take(rows))
-            task = part_of(problem, rows)
+            here, task = family, part_of(problem, rows)
+            if rows is not None:
+                here = family.on(family.bases.take(rows))
+                here.room = family.room
             if rows is subsets[0]:
                 fresh = [k for k in first_kernels(task, here, pricing, rng) if k not in indices]
                 theta = theta if most else np.full(len(fresh), 1 / len(fresh))
@@ -164,9 +166,13 @@ def estimated(
 ) -> Certificate:
     r"""Return an estimate of the duality gap over all kernels.
 
-    The mean gradient :math:`\langle\theta, g\rangle` of the kernels in use is known on all rows;
-    how much larger the largest is than that, as a ratio, is seen on the rows of a pricing.
+    From the largest gradient, on all rows, of the kernels that a pricing finds on some; the mean
+    :math:`\langle\theta, g\rangle` of the kernels in use is a lower bound too.
     """
-    mean = float(np.sum(solution.alpha * (solution.fitted - solution.intercept)))
-    ratio = pricing.excess(family, solution.alpha, indices, theta, rng)
-    return from_norm(problem, solution, mean * max(1.0, ratio), "estimate")
+    alpha = solution.alpha
+    norm = float(np.sum(alpha * (solution.fitted - solution.intercept)))
+    heavy = [indices[i] for i in np.argsort(-theta)]
+    for end in pricing.best(family, alpha, heavy, rng):
+        lone = WholeKernel(family, [end.kernel], np.ones(1), held=False)
+        norm = max(norm, float(np.sum(alpha * lone.product(alpha))))
+    return from_norm(problem, solution, norm, "estimate")

@@ -50,11 +50,11 @@ def slide(
         shares = np.exp(point[:size] - point[:size].max())
         shares /= shares.sum()
         widths[inside] = np.exp(point[size:])
-        values = [*side_by_side(scores.values, shapes, widths)]
+        values = side_by_side(scores.values, shapes, widths)
         gram = scores.summed(shapes, shares * scales, values)
         solution = solve(problem, GramSystem(gram), solution, SLIDE_TOL)
         scores.at(solution.alpha)
-        parts = [*side_by_side(scores.scored, shapes, widths, values)]
+        parts = side_by_side(scores.scored, shapes, widths, values)
         slopes = problem.slope(scales * [score for score, _ in parts])
         by_width = problem.slope((shares * scales)[:, None] * [part for _, part in parts])
         by_share = shares * (slopes - shares @ slopes)
