@@ -234,4 +234,5 @@ def test_nested_rows_grow_and_keep_the_shares_of_classes(rng):
         assert abs(np.mean(y[rows] > 0) - 0.25) <= 1 / len(rows)
     part = part_of(problem, subsets[0])
     assert part.weights.sum() == pytest.approx(1.0)
+    assert part.strength * len(part.y) == pytest.approx(problem.strength * len(problem.y))
     assert part_of(problem, None) is problem
