@@ -212,7 +212,8 @@ def _choose(
         learnt = model.function.predictor
         assert isinstance(learnt, Predictor)
         # It holds no training rows, if it can do without.
-        function = replace(model.function, predictor=learnt.without_rows())
+        kernels = model.function.kernels.only(model.function.used)
+        function = replace(model.function, kernels=kernels, predictor=learnt.without_rows())
         folds.append(replace(model, function=function))
     score, chosen = float(mean[number, place]), candidates[number]
     size = chosen.sizes[place].item()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Self
 
 from ..arrays import Array
 from ..backend import HOST
@@ -76,6 +76,10 @@ class KernelSet(ABC):
 
         Those that are not among ``used`` need not be what they are; by default all are used.
         """
+
+    def only(self, used: Collection[int] | None) -> Self:
+        """Return the set with nothing learnt of kernels that are not among ``used``; None: all."""
+        return self
 
     def pair(
         self, X: Array, raw: Array, other: Array, other_raw: Array
