@@ -24,7 +24,7 @@ MOST_TERMS = 100
 PRODUCT_DEGREE = 3
 """Largest number of base kernels in a product unless ``degree`` says otherwise: the paper's."""
 
-PAIRS = 2
+PAIR_DEGREE = 2
 """Degree of the functions of columns among the alternatives of ``kernels="best"`` unless ``degree``
 says otherwise: their products of three seldom pay (``docs/benchmarks/tables.md``)."""
 
@@ -246,7 +246,7 @@ def specify(estimator: Any, labelled: bool, **changes: Any) -> Spec:
     if others:
         parts = {name: _specify(estimator, labelled, kernels) for name, kernels in others.items()}
         if isinstance(getattr(estimator, "degree", None), str):
-            parts["auto"] = replace(parts["auto"], degrees=(PAIRS,))
+            parts["auto"] = replace(parts["auto"], degrees=(PAIR_DEGREE,))
         named = tuple(replace(part, label=name) for name, part in parts.items())
         spec = replace(spec, alternatives=named)
     return replace(spec, **changes)

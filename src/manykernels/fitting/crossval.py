@@ -166,7 +166,7 @@ def _splits(spec: Spec, rows: Rows) -> Iterator[tuple[Array, Array]]:
 def _sampled(search: Search, rows: Rows, train: Array, test: Array) -> float:
     """Return the share of all rows that a fold is about, where it is about some rows drawn.
 
-    Next to a mean over so many fewer rows a strength must be as much larger to mean the same.
+    Next to a mean over fewer rows a strength must be larger by the same factor to mean the same.
     """
     return (len(train) + len(test)) / rows.count if search.ratios is not None else 1.0
 

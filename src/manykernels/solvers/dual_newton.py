@@ -26,7 +26,7 @@ SAMPLED_KERNELS = 100
 
 CG_PRODUCTS = 30
 """Products of the Hessian with vectors, two matrix products for pairs of columns each, for which a
-sampled Hessian of all rows is not made: conjugate gradients take so many at the most. Set by
+sampled Hessian of all rows is not made: the most that conjugate gradients take. Set by
 judgement, not measured."""
 
 CG_TOL = 0.1
