@@ -237,7 +237,8 @@ class Model:
         self.slope = np.sum(weights * slopes, axis=0)
         self.norms, steep = groups.norms(groups.coefficients), groups.norms(gradient)
         self.total = float(self.norms.sum())
-        self.free = (self.norms > 0) | (steep > problem.strength * self.total * (1 + OBJECTIVE_ROUNDING))
+        limit = problem.strength * self.total * (1 + OBJECTIVE_ROUNDING)
+        self.free = (self.norms > 0) | (steep > limit)
         new = self.norms == 0
         lengths = np.where(new, steep, self.norms)
         lengths = np.where(lengths > 0, lengths, 1.0)[groups.owners, None]
