@@ -232,11 +232,13 @@ class Model:
         gradient: Array,
         curvature: Array | None,
     ) -> None:
-        self.problem, self.groups = problem, groups
+        self.problem, self.groups, self.gradient = problem, groups, gradient
         weights, outputs = problem.weights[:, None], range(problem.y.shape[1])
+        self.slope = np.sum(weights * slopes, axis=0)
         self.norms, steep = groups.norms(groups.coefficients), groups.norms(gradient)
         self.total = float(self.norms.sum())
-        self.free = (self.norms > 0) | (steep > problem.strength * self.total * (1 + 1e-10))
+        limit = problem.strength * self.total * (1 + OBJECTIVE_ROUNDING)
+        self.free = (self.norms > 0) | (steep > limit)
         new = self.norms == 0
         lengths = np.where(new, steep, self.norms)
         lengths = np.where(lengths > 0, lengths, 1.0)[groups.owners, None]
@@ -278,17 +280,20 @@ class Model:
         numbers = np.cumsum(self.free) - 1
         weights = np.where(self.norms > 0, self.norms, self.short) / (self.total or self.short)
         local = rows[self.inside]
-        found, lengths = minimum_in_lengths(
+        centres, owners = np.stack(self.centres)[:, local], numbers[groups.owners[rows]]
+        step, lengths = minimum_in_lengths(
             [matrix[np.ix_(local, local)] for matrix in self.matrices],
-            self.right[local],
+            centres.T * self.slope - self.gradient[rows],
             self.directions[rows],
-            numbers[groups.owners[rows]],
+            owners,
+            self.norms[self.free],
             weights[self.free],
             self.problem.strength,
         )
+        found = groups.coefficients[rows] + step
         if bold:
-            found = found * (lengths > 0)[numbers[groups.owners[rows]], None]
-        return self._with(rows, found, np.stack(self.centres)[:, local])
+            found = found * (lengths > 0)[owners, None]
+        return self._with(rows, found, centres)
 
     def _with(self, rows: Array, found: Array, centres: Array) -> FeatureGroups:
         """Return coefficients of some columns, all others zero, and the best constants."""
