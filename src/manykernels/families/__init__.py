@@ -5,7 +5,7 @@ from .index_sets import IndexSet, Interactions, Monomials, Tuples
 from .lists import ListFamily
 from .products import ProductFamily
 from .weighted import WeightedFamily
-from .widths import CellFamily, Gamma, LogUniform, WidthFamily, WidthGrid, WidthLaw
+from .widths import CellFamily, Gamma, LogUniform, WidthFamily, WidthGrid, WidthLaw, cell_family
 
 __all__ = [
     "CellFamily",
@@ -24,4 +24,5 @@ __all__ = [
     "WidthFamily",
     "WidthGrid",
     "WidthLaw",
+    "cell_family",
 ]
