@@ -59,7 +59,7 @@ class CellFamily(KernelFamily):
         names: Sequence[str] | None = None,
     ) -> None:
         columns = bases.count // (len(shapes) * cells)
-        super().__init__(bases, names or [f"x{j}" for j in range(columns)])
+        super().__init__(bases, [f"x{j}" for j in range(columns)] if names is None else names)
         self.nu, self.law, self.cells = nu, law, cells
         self.degree, self.shapes = degree, shapes
         no_rows = GramStack(np.empty((columns, 0, 0)))
