@@ -119,6 +119,7 @@ class Products:
         self, bases: Bases, kernels: KernelSet, degree: int, p: float
     ) -> ProductFamily:
         """Return the products of the base kernels."""
+        assert not isinstance(bases, WidthRows)
         rho = self.rho
         if rho is not None and np.shape(rho) == (max(self.degrees) + 1,):
             rho = list(rho)[: degree + 1]

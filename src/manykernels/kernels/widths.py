@@ -77,7 +77,8 @@ class WidthKernels(KernelSet):
                 seen = scale[0][known] == raw[:, column]
                 values[:, j] = np.where(seen, known, -1)
             else:
-                values[:, j] = np.interp(raw[:, column], *scale)
+                points, places = scale
+                values[:, j] = np.interp(raw[:, column], points, places)
         pairs = enumerate(zip(self.categorical, self.scales_of, strict=True))
         counts = {j: len(scale[0]) for j, (category, scale) in pairs if category}
         return WidthRows(beside(values, place), counts)
