@@ -145,7 +145,7 @@ class LogUniform(ContinuousLaw):
     ----------
     lowest, highest : float, default=1e-3, 30
         The ends a < b. For columns scaled to a spread of about one these go from kernels that
-        are nearly linear to bumps of a few percent of the range; they are the prototype's.
+        are nearly linear to bumps of a few percent of the range.
     """
 
     lowest: float = 1e-3
