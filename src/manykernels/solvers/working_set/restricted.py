@@ -34,6 +34,10 @@ FLAT = 1e-6
 """Mean curvature of a loss, as a share of its largest, below which some is added so that Newton
 steps have a length. Set by judgement, not measured."""
 
+TWIN_MARGIN = 1e-10
+"""Share by which the gradient of a column must exceed the limit to enter. By rounding alone the
+twin of a column in use would, and make the system of both singular; a problem in lengths is not."""
+
 OBJECTIVE_ROUNDING = 1e-14
 """Relative change of an objective that is no more than rounding."""
 
@@ -237,8 +241,9 @@ class Model:
         self.slope = np.sum(weights * slopes, axis=0)
         self.norms, steep = groups.norms(groups.coefficients), groups.norms(gradient)
         self.total = float(self.norms.sum())
-        limit = problem.strength * self.total * (1 + OBJECTIVE_ROUNDING)
-        self.free = (self.norms > 0) | (steep > limit)
+        self.single = len(groups.owners) == groups.count
+        margin = TWIN_MARGIN if self.single else OBJECTIVE_ROUNDING
+        self.free = (self.norms > 0) | (steep > problem.strength * self.total * (1 + margin))
         new = self.norms == 0
         lengths = np.where(new, steep, self.norms)
         lengths = np.where(lengths > 0, lengths, 1.0)[groups.owners, None]
@@ -270,7 +275,7 @@ class Model:
 
     def trials(self) -> tuple[Callable[[], FeatureGroups], ...]:
         """Return the steps to try, one after another, until one lowers the objective."""
-        if len(self.groups.owners) == self.groups.count:
+        if self.single:
             return self.bold_step, self.careful_step
         return partial(self.step_in_lengths, True), partial(self.step_in_lengths, False)
 
