@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .bases import Bases, FeatureBlocks, GramStack, WidthRows
+from .bases import Bases, WidthRows
 from .families import KernelFamily, ProductFamily, Tuples, WidthFamily, cell_family
 from .kernels import KernelSet, alternatives, uses_maps, uses_widths
 from .losses import BY_NAME, Loss, Squared
@@ -88,9 +88,7 @@ class Search:
 class FamilyMaker(Protocol):
     """From base kernels to the family of kernels that is weighed."""
 
-    def __call__(
-        self, bases: Bases, kernels: KernelSet, degree: int, p: float
-    ) -> KernelFamily:
+    def __call__(self, bases: Bases, kernels: KernelSet, degree: int, p: float) -> KernelFamily:
         """Return the family on the rows of the base kernels."""
 
     def size(self, family: KernelFamily) -> int:
@@ -115,9 +113,7 @@ class Products:
     rho: Any
     degrees: tuple[int, ...]
 
-    def __call__(
-        self, bases: Bases, kernels: KernelSet, degree: int, p: float
-    ) -> ProductFamily:
+    def __call__(self, bases: Bases, kernels: KernelSet, degree: int, p: float) -> ProductFamily:
         """Return the products of the base kernels."""
         assert not isinstance(bases, WidthRows)
         rho = self.rho
@@ -146,9 +142,7 @@ class Widths:
 
     rho: Any
 
-    def __call__(
-        self, bases: Bases, kernels: KernelSet, degree: int, p: float
-    ) -> KernelFamily:
+    def __call__(self, bases: Bases, kernels: KernelSet, degree: int, p: float) -> KernelFamily:
         """Return the kernels on rows of scaled columns."""
         assert isinstance(bases, WidthRows)
         if 1 < p < 2:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels import alternatives, uses_widths
 from ..memory import as_bytes
 from ..registry import AUTO, INDEX_SETS, SOLVER_NAMES
 from ..solvers import refuse_needs
@@ -30,6 +31,12 @@ def check_parameters(estimator: Any) -> None:
     Parameters have the same meaning, and the same range, in every estimator that has them.
     """
     parameters = estimator.get_params(deep=False)
+    learnt = uses_widths(parameters["kernels"]) or alternatives(parameters["kernels"])
+    if learnt and not estimator.takes_widths:
+        raise ValueError(
+            f"kernels must have widths that are given for {type(estimator).__name__}; got "
+            f"{parameters['kernels']!r}. Use MKLRegressor or MKLClassifier, or another name."
+        )
     chooses = "alphas" in parameters
     for name, rule in RULES:
         values = [parameters[name]] if name in parameters else []

@@ -5,4 +5,13 @@ from .function import Function
 from .predictor import Learnt, Predictor, make_predictor, scaled, without_shares
 from .terms import Terms
 
-__all__ = ["AnovaTerms", "Function", "Learnt", "Predictor", "Terms", "make_predictor", "scaled", "without_shares"]
+__all__ = [
+    "AnovaTerms",
+    "Function",
+    "Learnt",
+    "Predictor",
+    "Terms",
+    "make_predictor",
+    "scaled",
+    "without_shares",
+]

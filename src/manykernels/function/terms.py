@@ -106,9 +106,7 @@ class Terms:
             }
         )
 
-    def contributions(
-        self, bases: Bases, names: Sequence[str] | None, output: int
-    ) -> pd.DataFrame:
+    def contributions(self, bases: Bases, names: Sequence[str] | None, output: int) -> pd.DataFrame:
         """Return the parts of an output of the function, a column for each term.
 
         Of all terms, with the intercept first, so that the columns add up to the function; or of

@@ -58,9 +58,7 @@ class KernelSet(ABC):
     def use(self, rows: Array, shape: tuple[int, int]) -> None:  # noqa: B027
         """Take note of which rows of X, of a given shape, are trained on; before ``fit``."""
 
-    def fit(
-        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
-    ) -> Bases:
+    def fit(self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST) -> Bases:
         """Remember the training rows if they are needed later; return the base kernels on them.
 
         ``X`` is standardised, ``raw`` is not; row weights add up to one, by default equal. The
@@ -81,9 +79,7 @@ class KernelSet(ABC):
         """Return the set with nothing learnt of kernels that are not among ``used``; None: all."""
         return self
 
-    def pair(
-        self, X: Array, raw: Array, other: Array, other_raw: Array
-    ) -> tuple[Bases, Bases]:
+    def pair(self, X: Array, raw: Array, other: Array, other_raw: Array) -> tuple[Bases, Bases]:
         """Return what the learnt kernel between two sets of rows is made of, for either set.
 
         Matrices hold the values between both sets, and stand for both.

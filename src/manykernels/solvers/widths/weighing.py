@@ -109,6 +109,6 @@ def newton_step(problem: Problem, now: Weighed) -> Array:
     slopes = problem.slope(now.gradients)
     spring = SUM_STIFFNESS * float(np.diag(curvature).max())
     multiplier = float(now.theta @ slopes)
-    right = slopes + curvature @ now.theta - multiplier + spring
-    point = nonnegative_minimum(curvature + spring, right)
+    downhill = slopes - multiplier + spring * (1 - now.theta.sum())
+    point = now.theta + nonnegative_minimum(curvature + spring, downhill, now.theta)
     return point / point.sum() - now.theta if point.sum() > 0 else np.zeros_like(now.theta)

@@ -43,9 +43,7 @@ class WholeKernel:
         Their weights.
     """
 
-    def __init__(
-        self, family: KernelFamily, indices: Sequence[WidthKernel], theta: Array
-    ) -> None:
+    def __init__(self, family: KernelFamily, indices: Sequence[WidthKernel], theta: Array) -> None:
         self.bases, self.rows = family.bases, family.rows
         self.terms = list(zip(indices, (theta * family.weights(indices)).tolist(), strict=True))
         self.held = 4 * family.rows**2 <= family.room
