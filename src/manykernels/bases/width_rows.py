@@ -89,49 +89,57 @@ class WidthRows:
             return out
         xp = namespace(out)
         left, right = self.coordinates(kernel), there.coordinates(kernel)
-        squares = xp.sum(right**2, axis=1)
+        if shape != "laplace":
+            left, right = squared_factors(left, right)
         room = HOST_BLOCK_BYTES if on_host(out) else DEVICE_BLOCK_BYTES
         height = max(1, room // (8 * max(1, there.rows)))
         for start in range(0, self.rows, height):
             rows = slice(start, start + height)
-            own = left[rows, :]
             if shape == "laplace":
-                apart = self._sums_of_distances(kernel, there, rows)
+                apart = -sums_of_differences(left[rows, :], right)
             else:
-                apart = xp.sum(own**2, axis=1)[:, None] + squares[None, :] - 2 * own @ right.T
-                apart = xp.clip(apart, 0.0, None)
-                apart = xp.sqrt(apart) if shape == "radial" else apart
-            out[rows, :] = xp.exp(xp.astype(-apart, out.dtype, copy=False))
+                apart = left[rows, :] @ right
+            apart = xp.clip(xp.astype(apart, out.dtype, copy=False), None, 0.0)
+            apart = -xp.sqrt(-apart) if shape == "radial" else apart
+            out[rows, :] = xp.exp(apart)
         if other is None and shape == "radial":  # the root of rounding is none of zero
             indices = beside(np.arange(self.rows), self.values)
             out[indices, indices] = 1.0
         return out
 
-    def _sums_of_distances(self, kernel: WidthKernel, there: WidthRows, rows: slice) -> Array:
-        part = WidthRows(self.values[rows, :], self.categories)
-        _, columns, widths = kernel
-        found = dict(zip(columns, widths, strict=True))
-        total = filled(0.0, (part.rows, there.rows), self.values)
-        plain = [j for j in columns if j not in self.categories]
-        if on_host(self.values) and plain:  # one pass instead of four a column
-            scales = np.array([found.pop(j) for j in plain])
-            total = cdist(
-                part.values[:, plain] * scales, there.values[:, plain] * scales, "cityblock"
-            )
-        for j, s in found.items():
-            total += s * part.distances(j, 1, there)
-        return total
-
     def coordinates(self, kernel: WidthKernel) -> Array:
-        """Return points whose squared distances are the sums of widths times squared distances."""
-        _, columns, widths = kernel
+        """Return points whose distances are the sums of widths times those in the columns.
+
+        Laplace kernels: sums of absolute differences; others: squared distances.
+        """
+        shape, columns, widths = kernel
+        power = 1.0 if shape == "laplace" else 0.5
         xp, parts = namespace(self.values), []
         for j, width in zip(columns, widths, strict=True):
             column = double(self.values[:, j])
             if j in self.categories:
                 codes = np.arange(-1, self.categories[j])
                 known = xp.astype(column[:, None] == beside(codes, column)[None, :], xp.float64)
-                parts.append(known * np.sqrt(width / 2))
+                parts.append(known * (width / 2) ** power)
             else:
-                parts.append(column[:, None] * np.sqrt(width))
+                parts.append(column[:, None] * width**power)
         return xp.concat(parts, axis=1)
+
+
+def squared_factors(left: Array, right: Array) -> tuple[Array, Array]:
+    """Return two matrices whose product is minus the squared distances of two sets of points."""
+    xp = namespace(left)
+    ones = [xp.ones_like(side[:, :1]) for side in (left, right)]
+    sizes = [xp.sum(side**2, axis=1)[:, None] for side in (left, right)]
+    before = xp.concat([2 * left, -sizes[0], -ones[0]], axis=1)
+    return before, xp.concat([right, ones[1], sizes[1]], axis=1).T
+
+
+def sums_of_differences(left: Array, right: Array) -> Array:
+    """Return the sums of absolute differences of the coordinates of two sets of points."""
+    if on_host(left):  # one pass instead of three for each coordinate
+        return np.asarray(cdist(left, right, "cityblock"))
+    total = filled(0.0, (left.shape[0], right.shape[0]), left)
+    for j in range(left.shape[1]):
+        total += namespace(left).abs(left[:, j][:, None] - right[:, j][None, :])
+    return total

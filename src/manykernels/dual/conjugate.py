@@ -17,7 +17,7 @@ RESIDUAL = 1e-6
 """Norm of the residual at which conjugate gradients end, as a share of that of the target. With
 1e-4 predictions of four tables were within .001 of exact ones; this leaves some room."""
 
-MOST_PRODUCTS = 500
+MOST_PRODUCTS = 200
 """Most products with the kernel in one solve; some 30 to 100 are needed. Set by judgement."""
 
 

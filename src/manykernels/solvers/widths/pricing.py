@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ...arrays import Array
-from ...bases import WidthRows
+from ...backend import filled
 from ...bases.width_rows import WidthKernel
+from ...dual import GramSystem, solve
 from ...families import KernelFamily
+from ...objective import Problem
 from .ascent import Found, climb, widths_of
 from .scores import Scores
+from .threads import side_by_side
 
 ISOTROPIC = (0.05, 0.3, 1.0, 4.0)
 """Widths of the first kernels, all columns together; those of the prototype."""
@@ -32,19 +35,15 @@ PAIRED_COLUMNS = 48
 Set by judgement: 96 MB for 1,000 rows."""
 
 
-def isotropic(count: int, total: float, columns: Array | None = None) -> Array:
-    """Return equal widths that add up to a total, of all columns or of some."""
-    widths = np.zeros(count)
-    chosen = np.arange(count) if columns is None else columns
-    widths[chosen] = total / len(chosen)
-    return widths
+def isotropic(count: int, total: float) -> Array:
+    """Return equal widths of all columns that add up to a total."""
+    return np.full(count, total / count)
 
 
-@dataclass(frozen=True)
-class Pricing:
+class Pricing(NamedTuple):
     """How kernels are priced.
 
-    Parameters
+    Attributes
     ----------
     rows : int
         Rows that scores are computed on, drawn anew each time.
@@ -55,8 +54,8 @@ class Pricing:
     """
 
     rows: int
-    climbs: int
-    steps: int
+    climbs: int = 2
+    steps: int = 25
 
     def best(
         self,
@@ -70,12 +69,14 @@ class Pricing:
         ``heavy`` are kernels to start from too, the heaviest first.
         """
         scores = self.scores(family, alpha, heavy, rng)
+        starts = starting_widths(scores.count, heavy, rng)
         out = []
         for shape in family.shapes:
-            starts = self.starts(scores.count, heavy, rng)
-            values = [scores(shape, widths)[0] for widths in starts]
-            order = np.argsort(values)[::-1][: self.climbs]
-            ends = [climb(scores, shape, starts[i], family.degree, self.steps) for i in order]
+            values = side_by_side(lambda widths, shape=shape: scores(shape, widths)[0], starts)
+            ends = [
+                climb(scores, shape, starts[i], family.degree, self.steps)
+                for i in np.argsort(values)[::-1][: self.climbs]
+            ]
             kept = [end for end in ends if end is not None]
             if kept:
                 scales = family.weights([end.kernel for end in kept])
@@ -89,23 +90,23 @@ class Pricing:
         heavy: Sequence[WidthKernel],
         rng: np.random.Generator,
     ) -> Scores:
-        """Return scores on rows drawn for this pricing."""
-        bases: WidthRows = family.bases
+        """Return scores on rows drawn for this pricing, made to estimate those on all rows."""
+        bases, spread = family.bases, 1.0
         if bases.rows > self.rows:
             rows = np.sort(rng.choice(bases.rows, self.rows, replace=False))
+            spread = (bases.rows - 1) / (self.rows - 1)
             bases, alpha = bases.take(rows), alpha[rows]
-        alpha = alpha - alpha.mean(axis=0)
         alpha = alpha / (np.sqrt(np.sum(alpha**2)) or 1.0)
         columns = np.arange(bases.count)
         if bases.count > PAIRED_COLUMNS:
             wide = Scores(bases, columns[:0])
-            wide.at(alpha)
-            columns = self.chosen(wide, heavy)
+            wide.at(alpha, spread)
+            columns = self.mattering(wide, heavy)
         scores = Scores(bases, columns)
-        scores.at(alpha)
+        scores.at(alpha, spread)
         return scores
 
-    def chosen(self, scores: Scores, heavy: Sequence[WidthKernel]) -> Array:
+    def mattering(self, scores: Scores, heavy: Sequence[WidthKernel]) -> Array:
         """Return columns for Laplace kernels: those of heavy kernels and of a radial ascent."""
         importance = np.zeros(scores.count)
         for place, kernel in enumerate(heavy):
@@ -115,12 +116,36 @@ class Pricing:
             importance += widths_of(end.kernel, scores.count)
         return np.sort(np.argsort(importance)[::-1][:PAIRED_COLUMNS])
 
-    def starts(
-        self, count: int, heavy: Sequence[WidthKernel], rng: np.random.Generator
-    ) -> list[Array]:
-        """Return widths to start from: equal, random and sparse, and those of heavy kernels."""
-        starts = [isotropic(count, total) for total in ISOTROPIC[1:]]
-        for number in range(SPARSE_STARTS):
-            draws = rng.gamma(SPARSE_SHAPE, size=count)
-            starts.append(draws * (5.0 if number % 2 else 1.0) / count)
-        return starts + [widths_of(kernel, count) for kernel in heavy[:HEAVY_STARTS]]
+
+def starting_widths(
+    count: int, heavy: Sequence[WidthKernel], rng: np.random.Generator
+) -> list[Array]:
+    """Return widths to start from: equal, random and sparse, and those of heavy kernels."""
+    starts = [isotropic(count, total) for total in ISOTROPIC[1:]]
+    for number in range(SPARSE_STARTS):
+        draws = rng.gamma(SPARSE_SHAPE, size=count)
+        starts.append(draws * (5.0 if number % 2 else 1.0) / count)
+    return starts + [widths_of(kernel, count) for kernel in heavy[:HEAVY_STARTS]]
+
+
+def first_kernels(
+    problem: Problem, family: KernelFamily, pricing: Pricing, rng: np.random.Generator
+) -> list[WidthKernel]:
+    """Return kernels to begin with: equal widths for all columns.
+
+    Where kernels may not have all columns: for those of the kernels that are best where nothing
+    has been learnt. Laplace kernels of very many columns are left to pricing.
+    """
+    count = family.bases.count
+    sets = [tuple(range(count))]
+    if family.degree is not None and family.degree < count:
+        nothing = GramSystem(filled(0.0, (family.rows,) * 2, family.bases.matrix))
+        found = pricing.best(family, solve(problem, nothing).alpha, [], rng)
+        sets = list(dict.fromkeys(end.kernel[1] for end in found))
+    return [
+        (shape, columns, (total / len(columns),) * len(columns))
+        for columns in sets
+        for shape in family.shapes
+        for total in ISOTROPIC
+        if shape != "laplace" or len(columns) <= PAIRED_COLUMNS
+    ]

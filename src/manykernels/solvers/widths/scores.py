@@ -2,15 +2,22 @@ r"""Scores :math:`\alpha^\top K_s\,\alpha` of kernels with widths s on some rows
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...arrays import Array
 from ...backend import to_host
 from ...bases import WidthRows
+from ...bases.width_rows import squared_factors
 
 LEAST_ROOT = 1e-3
 """Distances below this count as this much in the slope of a radial kernel, which divides by them;
 what they add to it is about as small. Set by judgement, not measured."""
+
+
+LEAST_VALUE = 1e-37
+"""Values of kernels below this count as this much in logarithms: about the least float32."""
 
 
 class Scores:
@@ -46,66 +53,70 @@ class Scores:
         for place, j in enumerate(paired.tolist()):
             a, b = values[left, j], values[right, j]
             self.pairs[place] = a != b if j in rows.categories else np.abs(a - b)
-        self.calls = 0
 
-    def at(self, alpha: Array) -> None:
-        """Set the dual point, of shape (n, c)."""
-        self.outer = (alpha @ alpha.T).astype(np.float32)
-        self.trace = float(np.trace(self.outer))
+    def at(self, alpha: Array, spread: float = 1.0) -> None:
+        """Set the dual point, of shape (n, c).
+
+        Where the rows are a sample, ``spread`` is how many more pairs there are to a row in all.
+        """
+        self.outer = (spread * alpha @ alpha.T).astype(np.float32)
+        np.fill_diagonal(self.outer, np.sum(alpha**2, axis=1))
         self.outer_pairs = self.outer[self.above] if len(self.paired) else self.outer[:0]
+        self.trace = float(np.sum(alpha**2))
 
     def __call__(self, shape: str, widths: Array) -> tuple[float, Array]:
         """Return the score of widths of shape (r,), zero for columns left out, and its slopes."""
-        self.calls += 1
-        return self._of_pairs(widths) if shape == "laplace" else self._of_squares(shape, widths)
+        return self.scored(shape, widths, self.values(shape, widths))
 
-    def kernel(self, shape: str, widths: Array) -> Array:
-        """Return the kernel of given widths, of shape (n, n)."""
-        if shape != "laplace":
-            apart = self._squares(widths)
-            apart = -np.sqrt(-apart) if shape == "radial" else apart
+    def values(self, shape: str, widths: Array) -> Array:
+        """Return a kernel's values, of shape (n, n), or (n (n - 1) / 2,) for a Laplace kernel."""
+        if shape == "laplace":
+            apart = -widths[self.paired].astype(np.float32) @ self.pairs
             return np.exp(apart, out=apart)
-        out = np.zeros((self.rows, self.rows), dtype=np.float32)
-        out[self.above] = self._falls(widths)
-        out += out.T
-        np.fill_diagonal(out, 1.0)
-        return out
-
-    def _falls(self, widths: Array) -> Array:
-        """Return the values of a Laplace kernel for pairs of rows."""
-        apart = -widths[self.paired].astype(np.float32) @ self.pairs
-        return np.exp(apart, out=apart)
-
-    def _of_pairs(self, widths: Array) -> tuple[float, Array]:
-        weighted = self._falls(widths)
-        weighted *= self.outer_pairs
-        slopes = np.zeros(self.count)
-        slopes[self.paired] = -2 * widths[self.paired] * (self.pairs @ weighted)
-        return self.trace + 2 * float(weighted.sum(dtype=float)), slopes
-
-    def _squares(self, widths: Array) -> Array:
-        """Return the sums of widths times squared distances, with a minus."""
         scaled = self.points * np.sqrt(widths[self.owners]).astype(np.float32)
-        sizes = np.einsum("ij,ij->i", scaled, scaled)
-        ones = np.ones_like(sizes)
-        left = np.column_stack([2 * scaled, -sizes, -ones])
-        apart = left @ np.column_stack([scaled, ones, sizes]).T
+        left, right = squared_factors(scaled, scaled)
+        apart = left @ right
         np.minimum(apart, 0.0, out=apart)
         np.fill_diagonal(apart, 0.0)
-        return apart
-
-    def _of_squares(self, shape: str, widths: Array) -> tuple[float, Array]:
-        apart = self._squares(widths)
         if shape == "radial":
-            roots = np.sqrt(np.negative(apart, out=apart), out=apart)
-            weighted = np.exp(-roots)
-        else:
-            weighted = np.exp(apart, out=apart)
-        weighted *= self.outer
+            np.sqrt(np.negative(apart, out=apart), out=apart)
+            np.negative(apart, out=apart)
+        return np.exp(apart, out=apart)
+
+    def scored(self, shape: str, widths: Array, values: Array) -> tuple[float, Array]:
+        """Return the score of widths and its slopes from the kernel's values."""
+        if shape == "laplace":
+            weighted = values * self.outer_pairs
+            slopes = np.zeros(self.count)
+            slopes[self.paired] = -2 * widths[self.paired] * (self.pairs @ weighted)
+            return self.trace + 2 * float(weighted.sum(dtype=float)), slopes
+        weighted = values * self.outer
         total = float(weighted.sum(dtype=float))
         if shape == "radial":
-            weighted /= np.maximum(2 * roots, LEAST_ROOT)
+            roots = np.maximum(values, LEAST_VALUE)
+            np.log(roots, out=roots)
+            roots *= -2
+            weighted /= np.maximum(roots, LEAST_ROOT, out=roots)
+            np.fill_diagonal(weighted, 0.0)  # no distance, and a large number to cancel
         own = weighted.sum(axis=1) @ self.points**2
         cross = np.einsum("ij,ij->j", self.points, weighted @ self.points)
         sums = np.bincount(self.owners, own - cross, minlength=self.count)
         return total, -2 * widths * sums
+
+    def summed(self, shapes: Sequence[str], factors: Array, values: Sequence[Array]) -> Array:
+        """Return the sum of kernels, given by their values, times factors; of shape (n, n)."""
+        total = np.zeros((self.rows, self.rows))
+        pairs = np.zeros(self.pairs.shape[1])
+        for shape, factor, own in zip(shapes, factors.tolist(), values, strict=True):
+            if shape == "laplace":
+                pairs += factor * own
+            else:
+                total += factor * own
+        if "laplace" in shapes:
+            square = np.zeros_like(total)
+            square[self.above] = pairs
+            total += square
+            total += square.T
+            own = sum(f for f, shape in zip(factors, shapes, strict=True) if shape == "laplace")
+            total[np.diag_indices_from(total)] += own
+        return total

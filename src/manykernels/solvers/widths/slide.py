@@ -14,6 +14,7 @@ from ...families import KernelFamily
 from ...objective import Problem
 from .ascent import LARGEST_WIDTH, LEAST_WIDTH, kernel_of, widths_of
 from .scores import Scores
+from .threads import side_by_side
 
 SLIDE_TOL = 1e-8
 """Relative duality gap to which the dual is solved on the way. Set by judgement, not measured."""
@@ -40,6 +41,7 @@ def slide(
     laplace = [kernel for kernel in kernels if kernel[0] == "laplace"]
     paired = np.unique([j for kernel in laplace for j in kernel[1]]).astype(int)
     scores = Scores(family.bases, paired)
+    shapes = [kernel[0] for kernel in kernels]
     scales, size = family.weights(kernels), len(kernels)
     solution: DualSolution | None = None
 
@@ -48,12 +50,11 @@ def slide(
         shares = np.exp(point[:size] - point[:size].max())
         shares /= shares.sum()
         widths[inside] = np.exp(point[size:])
-        gram = np.zeros((scores.rows, scores.rows))
-        for kernel, own, factor in zip(kernels, widths, shares * scales, strict=True):
-            gram += float(factor) * scores.kernel(kernel[0], own)
+        values = side_by_side(scores.values, shapes, widths)
+        gram = scores.summed(shapes, shares * scales, values)
         solution = solve(problem, GramSystem(gram), solution, SLIDE_TOL)
         scores.at(solution.alpha)
-        parts = [scores(kernel[0], own) for kernel, own in zip(kernels, widths, strict=True)]
+        parts = side_by_side(scores.scored, shapes, widths, values)
         slopes = problem.slope(scales * [score for score, _ in parts])
         by_width = problem.slope((shares * scales)[:, None] * [part for _, part in parts])
         by_share = shares * (slopes - shares @ slopes)

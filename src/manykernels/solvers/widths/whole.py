@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from ...arrays import Array
 from ...backend import beside, filled, on_host, take, to_host
 from ...bases.width_rows import WidthKernel
 from ...dual import ConjugateSystem, GramSystem
 from ...families import KernelFamily
+from .threads import T, side_by_side
 
 BLOCK_ROWS = 256
 """Rows of a block of the kernel matrix on the host. Set by judgement, not measured."""
@@ -41,12 +40,16 @@ class WholeKernel:
         The kernels.
     theta : ndarray
         Their weights.
+    held : bool
+        Whether the matrix is held, 4 n^2 bytes, or made anew for each product.
     """
 
-    def __init__(self, family: KernelFamily, indices: Sequence[WidthKernel], theta: Array) -> None:
+    def __init__(
+        self, family: KernelFamily, indices: Sequence[WidthKernel], theta: Array, held: bool
+    ) -> None:
         self.bases, self.rows = family.bases, family.rows
         self.terms = list(zip(indices, (theta * family.weights(indices)).tolist(), strict=True))
-        self.held = 4 * family.rows**2 <= family.room
+        self.held = held
 
     def part(self, rows: slice, start: int = 0) -> Any:
         """Return some rows of the matrix, its columns from ``start`` on."""
@@ -69,8 +72,7 @@ class WholeKernel:
             out[rows, rows.start :] = made
             out[rows.start :, rows] = made.T
 
-        for _ in side_by_side(fill, self.blocks, on_host(out)):
-            pass
+        self._each(fill)
         return out
 
     @property
@@ -91,23 +93,17 @@ class WholeKernel:
             block = self.part(rows) if whole is None else whole[rows, :]
             return to_host(block @ small)
 
-        return np.vstack([*side_by_side(multiplied, self.blocks, on_host(place))]).astype(float)
+        return np.vstack(self._each(multiplied)).astype(float)
+
+    def _each(self, work: Callable[[slice], T]) -> list[T]:
+        """Return work on each block of rows, on several threads on the host."""
+        if on_host(self.bases.matrix) and len(self.blocks) > 1:
+            return side_by_side(work, self.blocks)
+        return [*map(work, self.blocks)]
 
     def whole(self) -> Any:
         """Return the matrix."""
         return self.matrix
-
-
-def side_by_side(
-    work: Callable[[slice], Any], blocks: Sequence[slice], threaded: bool
-) -> Iterator[Any]:
-    """Yield the work on each block, on as many threads as BLAS may use if ``threaded``."""
-    threads = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    if not threaded or max(threads, default=1) == 1:
-        yield from map(work, blocks)
-        return
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(max(threads)) as pool:
-        yield from pool.map(work, blocks)
 
 
 def whole_system(
@@ -121,4 +117,5 @@ def whole_system(
     if rows <= CHOLESKY_ROWS and 16 * rows**2 <= family.room:
         return GramSystem(family.gram(indices, theta))
     landmarks = np.sort(rng.choice(rows, min(LANDMARKS, rows), replace=False))
-    return ConjugateSystem(WholeKernel(family, indices, theta), landmarks)
+    whole = WholeKernel(family, indices, theta, held=4 * rows**2 <= family.room)
+    return ConjugateSystem(whole, landmarks)

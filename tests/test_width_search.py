@@ -1,0 +1,237 @@
+"""The search for widths, and its parts, against other ways to the same answers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from manykernels.bases import GramStack, WidthRows
+from manykernels.dual import ConjugateSystem, GramSystem, solve
+from manykernels.families import ListFamily, WidthFamily
+from manykernels.losses import Huber, Logistic, Squared
+from manykernels.objective import Problem
+from manykernels.solvers import run
+from manykernels.solvers.nested import nested_rows, part_of
+from manykernels.solvers.widths import WidthSearch
+from manykernels.solvers.widths.held import HeldKernels
+from manykernels.solvers.widths.scores import Scores
+from manykernels.solvers.widths.search import Stage
+from manykernels.solvers.widths.slide import slide
+from manykernels.solvers.widths.weighing import set_gap, weigh
+from manykernels.solvers.widths.whole import WholeKernel
+from manykernels.solvers.working_set.interior import KernelList, solve_interior
+
+SHORT = WidthSearch((Stage(120, 1, 5), Stage(300, 1, 5)), pricing_rows=100)
+"""A search of some tenths of a second."""
+
+
+def drawn_problem(rng, n=150, r=3, loss=None, strength=1e-3, outputs=1, intercept=True):
+    """Return a family of widths on random rows, and a problem of a function of two columns."""
+    X = rng.normal(size=(n, r))
+    y = np.sin(2 * X[:, :1]) * X[:, 1:2] + 0.1 * rng.normal(size=(n, 1))
+    y = np.hstack([y, X[:, :1] ** 2 - 0.5])[:, :outputs]
+    loss = loss or Squared()
+    y = np.where(y > 0, 1.0, -1.0) if loss.classification else y
+    weights = rng.gamma(2.0, size=n)
+    problem = Problem(y, weights / weights.sum(), loss, strength, 1.0, intercept)
+    return WidthFamily(WidthRows(X)), problem
+
+
+def drawn_kernels(rng, r=3, count=6):
+    """Return kernels of all shapes with random columns and widths."""
+    kernels = []
+    for number in range(count):
+        size = int(rng.integers(1, r + 1))
+        columns = tuple(sorted(rng.choice(r, size, replace=False).tolist()))
+        shape = ("gaussian", "laplace", "radial")[number % 3]
+        kernels.append((shape, columns, tuple(rng.gamma(1.0, size=size).tolist())))
+    return kernels
+
+
+def search(problem, family, rng, solver=SHORT):
+    (state,) = solver.iterate(problem, family, rng)
+    return state
+
+
+@pytest.mark.parametrize("loss", [Squared(), Logistic()])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_weights_are_those_of_interior_points(loss, outputs, rng):
+    family, problem = drawn_problem(rng, loss=loss, outputs=outputs)
+    kernels = drawn_kernels(rng)
+    held = HeldKernels(family, kernels)
+    now = weigh(problem, held, np.full(len(kernels), 1 / len(kernels)), 1e-6, 50)
+    grams = GramStack(np.array([family.bases.kernel(kernel) for kernel in kernels]))
+    listed = ListFamily(grams)
+    theta, solution = solve_interior(problem, KernelList(listed, listed.indices()), 1e-8)
+    assert set_gap(problem, now) < 1e-4
+    assert now.solution.objective == pytest.approx(solution.objective, rel=1e-4)
+    np.testing.assert_allclose(now.theta, theta, atol=0.02)
+    assert now.theta.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.parametrize("loss", [Squared(), Logistic(), Huber()])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_conjugate_gradients_solve_as_cholesky_does(loss, intercept, held, rng):
+    family, problem = drawn_problem(rng, loss=loss, intercept=intercept, outputs=2)
+    kernels = drawn_kernels(rng)
+    theta = rng.dirichlet(np.ones(len(kernels)))
+    exact = solve(problem, GramSystem(family.gram(kernels, theta)))
+    whole = WholeKernel(family, kernels, theta, held)
+    found = solve(problem, ConjugateSystem(whole, rng.choice(150, 40, replace=False)), tol=1e-8)
+    assert not found.in_features
+    assert found.objective == pytest.approx(exact.objective, rel=1e-5)
+    other = family.on(WidthRows(rng.normal(size=(50, 3))))
+    new = other.gram(kernels, theta, family)
+    there = new @ found.coefficients + found.intercept
+    np.testing.assert_allclose(there, new @ exact.coefficients + exact.intercept, atol=1e-3)
+
+
+def test_scores_and_slopes_are_those_of_the_kernel(rng):
+    X = rng.normal(size=(40, 4))
+    X[:, 2] = rng.integers(3, size=40)
+    rows, alpha = WidthRows(X, {2: 3}), rng.normal(size=(40, 2))
+    scores = Scores(rows, np.arange(4))
+    scores.at(alpha)
+
+    def truth(shape, widths):
+        return np.sum(alpha * (rows.kernel((shape, (0, 1, 2, 3), tuple(widths))) @ alpha))
+
+    for shape in ("gaussian", "laplace", "radial"):
+        widths, step = rng.gamma(1.0, size=4), 1e-5
+        score, slopes = scores(shape, widths)
+        assert score == pytest.approx(truth(shape, widths), rel=1e-4)
+        for j in range(4):
+            factors = np.exp(step * np.eye(4)[j])
+            rise = truth(shape, widths * factors) - truth(shape, widths / factors)
+            assert slopes[j] == pytest.approx(rise / (2 * step), rel=1e-3, abs=1e-3 * score)
+
+
+def test_scores_of_a_sample_estimate_those_of_all_rows(rng):
+    rows, alpha = WidthRows(rng.normal(size=(300, 2))), rng.normal(size=(300, 1)) + 0.3
+    widths, means = np.array([0.5, 0.2]), []
+    everything = Scores(rows, np.arange(2))
+    everything.at(alpha)
+    for _ in range(40):
+        some = rng.choice(300, 60, replace=False)
+        scores = Scores(rows.take(some), np.arange(2))
+        scores.at(alpha[some], 299 / 59)
+        means.append(300 / 60 * scores("laplace", widths)[0])
+    error = np.std(means) / np.sqrt(len(means))
+    assert abs(np.mean(means) - everything("laplace", widths)[0]) < 4 * error
+
+
+def test_a_slide_lowers_the_objective(rng):
+    family, problem = drawn_problem(rng)
+    kernels, theta = drawn_kernels(rng), np.full(6, 1 / 6)
+    before = solve(problem, GramSystem(family.gram(kernels, theta))).objective
+    moved, weights = slide(problem, family, kernels, theta, 10)
+    after = solve(problem, GramSystem(family.gram(moved, weights))).objective
+    assert after < 0.9 * before
+    assert weights.sum() == pytest.approx(1.0)
+    assert {shape for shape, _, _ in moved} <= {"gaussian", "laplace", "radial"}
+
+
+@pytest.mark.parametrize("loss", [Squared(), Logistic()])
+def test_the_state_is_what_it_says(loss, rng):
+    family, problem = drawn_problem(rng, n=400, loss=loss, outputs=2)
+    state = search(problem, family, rng)
+    indices, theta = state.weights
+    gram = family.gram(indices, theta)
+    alpha, b = state.solution.coefficients, state.solution.intercept
+    values = gram @ alpha
+    np.testing.assert_allclose(values + b, state.solution.fitted, atol=1e-4)
+    objective = problem.primal(values + b, float(np.sum(alpha * values)))
+    assert state.solution.objective == pytest.approx(objective, rel=1e-4)
+    assert state.solution.alpha.shape == problem.y.shape
+    assert theta.sum() == pytest.approx(1.0)
+    assert state.certificate.kind == "estimate"
+    assert state.certificate.relative >= 0
+    best = search(problem, family, rng, WidthSearch((Stage(400, 0, 0),)))
+    assert state.solution.objective < best.solution.objective
+
+
+def test_the_columns_of_a_function_are_found(rng):
+    X = rng.normal(size=(500, 10))
+    y = np.sin(2 * X[:, [3]]) * X[:, [7]]
+    problem = Problem(y, np.full(500, 1 / 500), Squared(), 1e-4, 1.0, True)
+    for degree in (None, 2):
+        family = WidthFamily(WidthRows(X), degree)
+        (indices, theta) = search(problem, family, rng).weights
+        assert all(len(columns) <= (degree or 10) for _, columns, _ in indices)
+        share = np.zeros(10)
+        for (_, columns, widths), weight in zip(indices, theta, strict=True):
+            share[list(columns)] += weight * np.array(widths) / sum(widths)
+        assert set(np.argsort(share)[-2:].tolist()) == {3, 7}
+        assert share[[3, 7]].sum() > 0.8
+
+
+def test_a_row_of_weight_two_is_a_row_twice(rng):
+    family, problem = drawn_problem(rng, n=80)
+    kernels = drawn_kernels(rng)
+    theta = np.full(len(kernels), 1 / len(kernels))
+    weights = np.where(np.arange(80) < 20, 2.0, 1.0)
+    weighted = replace(problem, weights=weights / weights.sum())
+    rows = np.repeat(np.arange(80), weights.astype(int))
+    repeated = replace(problem, y=problem.y[rows], weights=np.full(100, 0.01))
+    twice = family.on(family.bases.take(rows))
+    one = weigh(weighted, HeldKernels(family, kernels), theta, 1e-7, 50)
+    two = weigh(repeated, HeldKernels(twice, kernels), theta, 1e-7, 50)
+    assert one.solution.objective == pytest.approx(two.solution.objective, rel=1e-5)
+    np.testing.assert_allclose(one.theta, two.theta, atol=0.01)
+
+
+def test_matrices_made_anew_give_the_same_weights(rng):
+    family, problem = drawn_problem(rng)
+    kernels = drawn_kernels(rng)
+    theta = np.full(len(kernels), 1 / len(kernels))
+    held = weigh(problem, HeldKernels(family, kernels), theta, 1e-6, 50)
+    family.room = 2 * 4 * family.rows**2
+    tight = HeldKernels(family, kernels)
+    assert len(tight.matrices) == 2
+    made = weigh(problem, tight, theta, 1e-6, 50)
+    np.testing.assert_allclose(made.theta, held.theta, atol=1e-6)
+
+
+def test_a_search_with_little_room_ends_at_the_same_function(rng):
+    family, problem = drawn_problem(rng, n=400)
+    seed = int(rng.integers(2**31))
+    whole = search(problem, family, np.random.default_rng(seed))
+    family.room = 10.0
+    tight = search(problem, family, np.random.default_rng(seed))
+    np.testing.assert_allclose(tight.solution.fitted, whole.solution.fitted, atol=0.02)
+
+
+def test_a_search_starts_from_the_kernels_of_another_strength(rng):
+    family, problem = drawn_problem(rng, n=300)
+    first = run(SHORT, problem, family, rng, 10, 1e-2)
+    weaker = replace(problem, strength=problem.strength / 3)
+    again = run(SHORT, weaker, family, rng, 10, 1e-2, start=first)
+    assert again.solution.objective < first.solution.objective
+
+
+def test_arrays_of_torch_give_the_same_function(rng):
+    torch = pytest.importorskip("torch")
+    family, problem = drawn_problem(rng, n=400)
+    kernels, theta = drawn_kernels(rng), np.full(6, 1 / 6)
+    there = WidthFamily(WidthRows(torch.asarray(family.bases.values)))
+    landmarks = np.arange(50)
+    one, two = (
+        solve(problem, ConjugateSystem(WholeKernel(each, kernels, theta, True), landmarks))
+        for each in (family, there)
+    )
+    np.testing.assert_allclose(one.fitted, two.fitted, atol=1e-4)
+    assert search(problem, there, rng).solution.objective < problem.risk(0 * problem.y) / 2
+
+
+def test_nested_rows_grow_and_keep_the_shares_of_classes(rng):
+    y = np.where(np.arange(400) < 100, 1.0, -1.0)[:, None]
+    problem = Problem(y, np.full(400, 1 / 400), Logistic(), 0.1, 1.0)
+    subsets = nested_rows(problem, [40, 120, 500, 900], rng)
+    assert [None if rows is None else len(rows) for rows in subsets] == [40, 120, None]
+    assert set(subsets[0]) < set(subsets[1])
+    for rows in subsets[:2]:
+        assert abs(np.mean(y[rows] > 0) - 0.25) <= 1 / len(rows)
+    part = part_of(problem, subsets[0])
+    assert part.weights.sum() == pytest.approx(1.0)
+    assert part_of(problem, None) is problem
