@@ -10,6 +10,7 @@ from manykernels.function.anova import AnovaTerms, WidthModel
 from manykernels.function.terms import OTHERS
 
 CATEGORIES = {2: 3}
+CATEGORY_OF_FIVE = {3: 5}
 
 
 def subsets(columns, order):
@@ -66,26 +67,36 @@ def by_enumeration(model, weights):
     return {u: part[where] for u, part in parts.items()}, variances
 
 
+def as_products(model):
+    """Return a function with its radial kernels replaced by mixtures of Gaussian ones."""
+    kernels = [
+        ("laplace" if part.power == 1 else "gaussian", part.columns, part.widths)
+        for part in model.products
+    ]
+    theta = np.array([part.weight for part in model.products])
+    return WidthModel(kernels, theta, model.alpha, model.intercept, model.rows)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_components_are_those_of_the_whole_grid(shape, weighted, rng):
+def test_components_are_those_of_the_whole_grid(shape, weighted, rng, monkeypatch):
+    monkeypatch.setattr("manykernels.function.anova.components.NARROW_PART", 1e-14)
     model = tiny(shape, rng)
     weights = rng.gamma(2.0, size=6) if weighted else np.ones(6)
-    truth, variances = by_enumeration(model, weights / weights.sum())
+    truth, variances = by_enumeration(as_products(model), weights / weights.sum())
     terms = terms_of(model, weights=weights if weighted else None, listed=0.0)
-    # The mixture that a radial kernel is ends at a narrow one: equal rows have 0.994, not 1.
-    tol = 0.006 * np.abs(model.alpha).sum() if shape == "radial" else 1e-10
-    np.testing.assert_allclose(terms.mean, truth[()][0], atol=tol)
+    np.testing.assert_allclose(terms.mean, truth[()][0], atol=1e-10)
     assert set(terms.anova.components) == set(variances)
     assert terms.anova.rest == terms.anova.error == 0
-    whole = sum(variances.values())
+    # The mixture that a radial kernel is ends at a narrow one: equal rows have 0.994, not 1.
+    missing = 0.0065 * model.theta.sum() * np.abs(model.alpha).sum() if shape == "radial" else 0.0
     for output in range(2):
         frame = terms.contributions(model.rows, None, output)
         for u in variances:
             name = " * ".join(f"x{j}" for j in u)
-            np.testing.assert_allclose(frame[name], truth[u][:, output], atol=tol)
-            assert abs(terms.share(name) - variances[u] / whole) < max(tol / 20, 1e-10)
-        np.testing.assert_allclose(frame[OTHERS], 0.0, atol=tol)
+            np.testing.assert_allclose(frame[name], truth[u][:, output], atol=1e-10)
+            assert abs(terms.share(name) - variances[u] / sum(variances.values())) < 1e-10
+        np.testing.assert_allclose(frame[OTHERS], 0.0, atol=1e-10 + missing)
 
 
 @pytest.mark.parametrize("columns", [(0,), (0, 1)])
@@ -93,7 +104,9 @@ def test_a_radial_kernel_is_a_mixture_of_gaussian_ones(columns, rng):
     x = rng.uniform(0.2, 3.0, size=(40, 2))
     widths = tuple(rng.uniform(0.3, 1.0, size=len(columns)).tolist())
     kernel = ("radial", columns, widths)
-    model = WidthModel([kernel], np.ones(1), np.ones((1, 1)), np.zeros(1), WidthRows(np.zeros((1, 2))))
+    model = WidthModel(
+        [kernel], np.ones(1), np.ones((1, 1)), np.zeros(1), WidthRows(np.zeros((1, 2)))
+    )
     mixed = sum(
         part.weight * np.exp(-(x[:, columns] ** part.power) @ np.array(part.widths))
         for part in model.products
@@ -101,17 +114,16 @@ def test_a_radial_kernel_is_a_mixture_of_gaussian_ones(columns, rng):
     np.testing.assert_allclose(mixed, [value(kernel, row, np.zeros(2)) for row in x], atol=2e-6)
 
 
-def larger(rng, n=300, columns=4, order=3):
-    """Return a function of kernels of all shapes on correlated rows, with more columns than terms."""
-    X = rng.normal(size=(n, columns)) @ (np.eye(columns) + 0.2)
-    X[:, -1] = rng.integers(5, size=n)
+def larger(rng, n=300):
+    """Return a function of four columns, one of them a category, with kernels of all shapes."""
+    X = rng.uniform(-2.0, 2.0, size=(n, 4)) @ (np.eye(4) + 0.1)
+    X[:, 3] = rng.integers(5, size=n)
     y = np.sin(2 * X[:, 0]) + X[:, 0] * X[:, 1] + X[:, 2] * (X[:, 3] > 2)
     kernels = [
-        (shape, tuple(range(columns)), tuple(rng.uniform(0.05, 0.5, size=columns).tolist()))
-        for shape in SHAPES
+        (shape, (0, 1, 2, 3), tuple(rng.uniform(0.05, 0.5, size=4).tolist())) for shape in SHAPES
     ]
     kernels.append(("laplace", (1, 2), (0.3, 1.0)))
-    return fitted(kernels, WidthRows(X, {columns - 1: 5}), y, 1e-2)
+    return fitted(kernels, WidthRows(X, CATEGORY_OF_FIVE), y, 1e-2)
 
 
 def fitted(kernels, rows, y, ridge):
@@ -125,7 +137,7 @@ def fitted(kernels, rows, y, ridge):
 
 def test_decisions_are_sums_over_training_rows(rng, monkeypatch):
     model = larger(rng)
-    new = WidthRows(model.rows.values[:50] + 0.0, model.rows.categories)
+    new = WidthRows(model.rows.values[:50] + np.eye(4)[0] / 3, model.rows.categories)
     whole = sum(
         t * new.kernel(kernel, model.rows) @ model.alpha
         for t, kernel in zip(model.theta, model.kernels, strict=True)
@@ -144,7 +156,9 @@ def test_contributions_add_up_to_predictions(rng):
     rows = WidthRows(new, model.rows.categories)
     frame = terms.contributions(rows, None, 0)
     assert list(frame.columns) == ["intercept", *terms.names]
-    np.testing.assert_allclose(frame.sum(axis=1), model.decision(rows)[:, 0], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        frame.sum(axis=1), model.decision(rows)[:, 0], rtol=1e-12, atol=1e-12
+    )
     some = [terms.names[1], OTHERS]
     np.testing.assert_array_equal(terms.contributions(rows, some, 0), frame[some])
 
@@ -163,34 +177,38 @@ def test_components_are_centred_orthogonal_and_add_up(rng):
     np.testing.assert_allclose(products, np.diag(variances), atol=0.03)
 
 
-def closed_index(model, X, u, count, rng):
-    """Return the variance of the mean given some columns, by pairs of points that share them."""
-    first, second = (
-        np.column_stack([rng.choice(column, count) for column in X.T]) for _ in range(2)
-    )
-    second[:, u] = first[:, u]
-    one, two = (
-        model.decision(WidthRows(points, model.rows.categories))[:, 0] for points in (first, second)
-    )
-    both = np.concatenate([one, two])
-    return float(np.mean((one - both.mean()) * (two - both.mean()))), float(both.var())
+def drawn(X, times, rng):
+    """Return points with every value of every column equally often, in any order."""
+    return np.column_stack([rng.permutation(np.tile(column, times)) for column in X.T])
 
 
-def test_shares_agree_with_monte_carlo():
-    rng = np.random.default_rng(0)
-    model = larger(rng, n=200)
-    terms = terms_of(model)
-    count, X = 100_000, model.rows.values
-    drawn = [closed_index(model, X, [j], count, rng) for j in range(4)]
-    whole = np.mean([variance for _, variance in drawn])
-    assert abs(terms.anova.variance / whole - 1) < 0.02
-    pair, _ = closed_index(model, X, [0, 1], count, rng)
+def variance_of_column(model, j, rng):
+    """Return the variance of means given each value of a column, over samples of the others."""
+    X, means = model.rows.values, []
+    for _ in range(6):
+        points = np.repeat(drawn(X, 1, rng)[None], len(X), axis=0)
+        points[:, :, j] = X[:, j][:, None]
+        rows = WidthRows(points.reshape(-1, X.shape[1]), model.rows.categories)
+        means.append(model.decision(rows).reshape(len(X), len(X)).mean(axis=1))
+    products = np.cov(means, bias=True)
+    return float(np.mean(products[np.triu_indices(6, 1)]))  # no noise is multiplied by itself
+
+
+def test_shares_agree_with_monte_carlo(rng):
+    model = larger(rng, n=150)
+    terms, X = terms_of(model), model.rows.values
+    first, second = drawn(X, 500, rng), drawn(X, 500, rng)
+    second[:, :2] = first[:, :2]
+    one, two = (model.decision(WidthRows(points, CATEGORY_OF_FIVE)) for points in (first, second))
+    whole = float(np.concatenate([one, two]).var())
+    assert abs(terms.anova.variance / whole - 1) < 0.015
+    parts = {u: part.variance for u, part in terms.anova.components.items()}
+    pair = 1 - float(np.mean((one - two) ** 2)) / 2 / whole
+    assert abs((parts[0,] + parts[1,] + parts[0, 1]) / terms.anova.variance - pair) < 0.005
     for j in range(4):
-        assert abs(terms.anova.components[j,].variance - drawn[j][0]) < 0.008 * whole
-    ours = sum(terms.anova.components[u].variance for u in [(0,), (1,), (0, 1)])
-    assert abs(ours - pair) < 0.008 * whole
-    table = terms.table(None)
-    assert abs(table["share"].sum() - 1) < 1e-12
+        share = variance_of_column(model, j, rng) / terms.anova.variance
+        assert abs(parts[j,] / terms.anova.variance - share) < 0.005
+    assert abs(terms.table(None)["share"].sum() - 1) < 1e-12
 
 
 def ishigami(X):
@@ -206,7 +224,6 @@ def test_indices_of_ishigamis_function(rng):
     kernels = [("gaussian", (0, 1, 2, 3), (0.3, 0.5, 0.2, 0.05)), ("radial", (0, 1, 2), (0.3,) * 3)]
     terms = terms_of(fitted(kernels, WidthRows(X), ishigami(X), 1e-4))
     first = (1 + np.pi**4 / 50) ** 2 / 2
-    joint = np.pi**8 / 50 - np.pi**8 / 50 + np.pi**8 * (1 / 1800 + 1 / 50 - 1 / 50) * 8 / 8
     joint = np.pi**8 * 0.01 * 8 / 225
     whole = 0.5 + 49 / 8 + np.pi**4 * 0.1 / 5 + np.pi**8 * 0.01 / 18
     truth = {"x0": first / whole, "x1": 49 / 8 / whole, "x0 * x2": joint / whole}

@@ -110,7 +110,9 @@ class WidthRows:
         plain = [j for j in columns if j not in self.categories]
         if on_host(self.values) and plain:  # one pass instead of four a column
             scales = np.array([found.pop(j) for j in plain])
-            total = cdist(part.values[:, plain] * scales, there.values[:, plain] * scales, "cityblock")
+            total = cdist(
+                part.values[:, plain] * scales, there.values[:, plain] * scales, "cityblock"
+            )
         for j, s in found.items():
             total += s * part.distances(j, 1, there)
         return total
