@@ -283,3 +283,20 @@ def test_what_a_continuum_cannot_do(rng):
             WidthFamily(rows, shapes=shapes)
     with pytest.raises(ValueError, match=r"rho must hold degree \+ 1 = 3 positive numbers"):
         WidthFamily(rows, rho=[1.0])
+
+
+def test_rows_of_another_library_give_the_same(rng):
+    torch = pytest.importorskip("torch")
+    values, categories = table(rng, 10, 3)
+    alpha = rng.normal(size=(10, 2))
+    here, there = (family_of(part, categories, 2) for part in (values, torch.asarray(values)))
+    np.testing.assert_array_equal(there.closed().numpy(), here.closed())
+    one, other = (part.at(alpha).draw(20, np.random.default_rng(0)) for part in (here, there))
+    assert one.indices == other.indices
+    np.testing.assert_allclose(other.gradients, one.gradients, rtol=1e-9)
+    for index in one.indices:
+        (score, slopes), (same, others) = (
+            score_and_gradient(part.bases, alpha, index) for part in (here, there)
+        )
+        assert same == pytest.approx(score, rel=1e-9)
+        np.testing.assert_allclose(others, slopes, atol=1e-7)
