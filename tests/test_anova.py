@@ -1,11 +1,14 @@
 """Functional ANOVA of functions of kernels with widths, against definitions and known indices."""
 
+from functools import cached_property
 from itertools import chain, combinations, product
 
 import numpy as np
 import pytest
 
+from manykernels import MKLRegressor
 from manykernels.bases import SHAPES, WidthRows
+from manykernels.function import Function
 from manykernels.function.anova import AnovaTerms, WidthModel
 from manykernels.function.terms import OTHERS
 
@@ -185,17 +188,17 @@ def drawn(X, times, rng):
 def variance_of_column(model, j, rng):
     """Return the variance of means given each value of a column, over samples of the others."""
     X, means = model.rows.values, []
-    for _ in range(6):
+    for _ in range(5):
         points = np.repeat(drawn(X, 1, rng)[None], len(X), axis=0)
         points[:, :, j] = X[:, j][:, None]
         rows = WidthRows(points.reshape(-1, X.shape[1]), model.rows.categories)
         means.append(model.decision(rows).reshape(len(X), len(X)).mean(axis=1))
     products = np.cov(means, bias=True)
-    return float(np.mean(products[np.triu_indices(6, 1)]))  # no noise is multiplied by itself
+    return float(np.mean(products[np.triu_indices(5, 1)]))  # no noise is multiplied by itself
 
 
 def test_shares_agree_with_monte_carlo(rng):
-    model = larger(rng, n=150)
+    model = larger(rng, n=120)
     terms, X = terms_of(model), model.rows.values
     first, second = drawn(X, 500, rng), drawn(X, 500, rng)
     second[:, :2] = first[:, :2]
@@ -301,3 +304,48 @@ def test_a_function_without_kernels_is_its_intercept(rng):
     assert terms.names == [OTHERS]
     np.testing.assert_array_equal(terms.contributions(rows, None, 0)["intercept"], 2.0)
     assert terms.table(None)["share"].tolist() == [0.0]
+
+
+class WidthFunction(Function):
+    """A function whose terms, decisions and contributions are those of kernels with widths."""
+
+    def bases(self, X, place=None):
+        return WidthRows(X)
+
+    def decision(self, X, place=None):
+        return self.predictor.decision(WidthRows(X))
+
+    @cached_property
+    def terms(self):
+        return AnovaTerms(self.predictor, ["a", "b", "c", "d"], order=2)
+
+
+def test_explain_figures_and_report_take_the_terms(rng, tmp_path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from manykernels.plot import (
+        ContributionsDisplay,
+        EffectDisplay,
+        HeatmapDisplay,
+        NetworkDisplay,
+        TermsDisplay,
+    )
+    from manykernels.report import write
+
+    X = rng.uniform(-2, 2, size=(60, 4))
+    y = X[:, 0] * X[:, 1] + X[:, 2] + X[:, 0] * X[:, 1] * X[:, 3]
+    kernels = [("gaussian", (0, 1, 2, 3), (0.1, 0.1, 0.05, 0.1))]
+    estimator = MKLRegressor(degree=1, p=1).fit(X, y)
+    model = fitted(kernels, WidthRows(X), y, 1e-2)
+    estimator.function_ = WidthFunction(estimator.function_.kernels, None, model, np.empty(0))
+    assert "a * b" in set(estimator.explain()["term"])
+    whole = estimator.contributions(X)
+    np.testing.assert_allclose(whole.sum(axis=1), model.decision(WidthRows(X))[:, 0])
+    EffectDisplay.from_estimator(estimator, X, "a * b")
+    for display in (TermsDisplay, NetworkDisplay, HeatmapDisplay):
+        display.from_estimator(estimator)
+    ContributionsDisplay.from_estimator(estimator, X)
+    with pytest.raises(ValueError, match="all that is in no other term"):
+        EffectDisplay.from_estimator(estimator, X, OTHERS)
+    assert OTHERS in write(estimator, X, y, tmp_path / "report.html").read_text()

@@ -39,7 +39,7 @@ BLOCK_ENTRIES = 2**23
 VALUE_ROWS = 256
 """New rows on which components are evaluated at a time: with 32 basis functions 2 MB for a pair."""
 
-SINGLE_ROWS = 8_192
+SINGLE_ROWS = 2_048
 """Training rows from which on products of kernels are made in single precision, in half the time.
 Set by judgement, not measured."""
 

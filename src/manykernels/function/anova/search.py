@@ -41,9 +41,9 @@ LARGER_RANKS = 4, 6
 LOST = 1e-3
 """Part of a column's variance in pairs and alone that its basis in larger sets may leave out."""
 
-TOTAL_ENTRIES, REST_ENTRIES = 3e8, 1e9
+TOTAL_ENTRIES, REST_ENTRIES = 1e8, 1e9
 """Values of kernels from which the total indices of columns, and the variance of what is in no
-listed set, are estimated: some 5 and 15 seconds on one core."""
+set looked at, are estimated: at 8 columns some 1 and 10 seconds on one core."""
 
 BATCH = 256
 """Points in a batch of those at which the rest is sampled."""

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 LISTED = 0.001
 """Least share of a component that is a term of its own; smaller ones are part of the rest."""
 
-SPREAD_ENTRIES = 3e8
+SPREAD_ENTRIES = 1.5e8
 """Values of kernels for predictions on training rows, whose spread terms are compared with: some
-4 seconds on one core."""
+2 seconds on one core."""
 
 SPREAD_ROWS = 400, 4_000
 """Training rows for the spreads at least and at most."""
