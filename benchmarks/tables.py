@@ -94,7 +94,9 @@ def describe(model):
         return str(model.chosen_)
     if hasattr(model, "degree_"):
         kind = getattr(model, "kernels_", model.kernels)
-        return f"{kind}, degree {model.degree_}, alpha {model.alpha_:.2g}, {len(model.terms_)} kernels"
+        return (
+            f"{kind}, degree {model.degree_}, alpha {model.alpha_:.2g}, {len(model.terms_)} kernels"
+        )
     return ""
 
 

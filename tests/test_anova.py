@@ -104,7 +104,8 @@ def test_components_are_those_of_the_whole_grid(shape, weighted, rng, monkeypatc
 
 @pytest.mark.parametrize("columns", [(0,), (0, 1)])
 def test_a_radial_kernel_is_a_mixture_of_gaussian_ones(columns, rng):
-    x = rng.uniform(0.2, 3.0, size=(40, 2))
+    x = rng.uniform(0.0, 3.0, size=(40, 2))
+    x[0] = 0.0
     widths = tuple(rng.uniform(0.3, 1.0, size=len(columns)).tolist())
     kernel = ("radial", columns, widths)
     model = WidthModel(
@@ -114,7 +115,7 @@ def test_a_radial_kernel_is_a_mixture_of_gaussian_ones(columns, rng):
         part.weight * np.exp(-(x[:, columns] ** part.power) @ np.array(part.widths))
         for part in model.products
     )
-    np.testing.assert_allclose(mixed, [value(kernel, row, np.zeros(2)) for row in x], atol=2e-6)
+    np.testing.assert_allclose(mixed, [value(kernel, row, np.zeros(2)) for row in x], atol=7e-6)
 
 
 def larger(rng, n=300):
