@@ -10,7 +10,7 @@ from ...arrays import Array
 from ...backend import beside, filled, to_host
 from ...bases.width_rows import WidthKernel
 from ...dual import GramSystem
-from ...families import KernelFamily
+from ...families import WidthFamily
 
 
 class HeldKernels:
@@ -28,7 +28,7 @@ class HeldKernels:
 
     def __init__(
         self,
-        family: KernelFamily,
+        family: WidthFamily,
         indices: Sequence[WidthKernel],
         before: HeldKernels | None = None,
     ) -> None:

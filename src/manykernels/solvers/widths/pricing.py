@@ -11,7 +11,7 @@ from ...arrays import Array
 from ...backend import filled
 from ...bases.width_rows import WidthKernel
 from ...dual import GramSystem, solve
-from ...families import KernelFamily
+from ...families import WidthFamily
 from ...objective import Problem
 from .ascent import Found, climb, widths_of
 from .scores import Scores
@@ -59,7 +59,7 @@ class Pricing(NamedTuple):
 
     def best(
         self,
-        family: KernelFamily,
+        family: WidthFamily,
         alpha: Array,
         heavy: Sequence[WidthKernel],
         rng: np.random.Generator,
@@ -85,7 +85,7 @@ class Pricing(NamedTuple):
 
     def scores(
         self,
-        family: KernelFamily,
+        family: WidthFamily,
         alpha: Array,
         heavy: Sequence[WidthKernel],
         rng: np.random.Generator,
@@ -129,7 +129,7 @@ def starting_widths(
 
 
 def first_kernels(
-    problem: Problem, family: KernelFamily, pricing: Pricing, rng: np.random.Generator
+    problem: Problem, family: WidthFamily, pricing: Pricing, rng: np.random.Generator
 ) -> list[WidthKernel]:
     """Return kernels to begin with: equal widths for all columns.
 

@@ -1,4 +1,4 @@
-r"""Scores :math:`\alpha^\top K_s\,\alpha` of kernels with widths s on some rows, and their slopes."""
+r"""Scores :math:`\alpha^\top K_s\alpha` of kernels with widths s on some rows, and slopes."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ...arrays import Array
 from ...bases.width_rows import WidthKernel
 from ...certificate import Certificate, from_norm
 from ...dual import DualSolution, solve
-from ...families import KernelFamily
+from ...families import KernelFamily, WidthFamily
 from ...objective import Problem
 from ..base import FinalState, Needs, Result
 from ..nested import nested_rows, part_of
@@ -92,10 +92,10 @@ class WidthSearch:
 
         From the kernels of a start, if there is one, with one round at most on each subset.
         """
+        assert isinstance(family, WidthFamily)
         pricing = Pricing(self.pricing_rows)
-        indices, theta = list[WidthKernel](), np.empty(0)
-        if start is not None:
-            indices, theta = list(start.indices), start.theta
+        indices: list[Any] = [] if start is None else list(start.indices)
+        theta: Array = np.empty(0) if start is None else start.theta
         most = len(indices) and 1
         subsets = nested_rows(problem, [stage.rows for stage in self.stages], rng)
         for rows, stage in zip(subsets, self.stages, strict=False):
@@ -120,7 +120,7 @@ class WidthSearch:
 
 def learn(
     problem: Problem,
-    family: KernelFamily,
+    family: WidthFamily,
     indices: Sequence[WidthKernel],
     theta: Array,
     pricing: Pricing,
@@ -157,7 +157,7 @@ def without_zeros(kernels: HeldKernels, now: Weighed) -> tuple[HeldKernels, Arra
 
 def estimated(
     problem: Problem,
-    family: KernelFamily,
+    family: WidthFamily,
     solution: DualSolution,
     indices: Sequence[WidthKernel],
     theta: Array,

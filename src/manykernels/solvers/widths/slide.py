@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from ...arrays import Array
 from ...bases.width_rows import WidthKernel
 from ...dual import DualSolution, GramSystem, solve
-from ...families import KernelFamily
+from ...families import WidthFamily
 from ...objective import Problem
 from .ascent import LARGEST_WIDTH, LEAST_WIDTH, kernel_of, widths_of
 from .scores import Scores
@@ -22,7 +22,7 @@ SLIDE_TOL = 1e-8
 
 def slide(
     problem: Problem,
-    family: KernelFamily,
+    family: WidthFamily,
     kernels: Sequence[WidthKernel],
     theta: Array,
     steps: int,

@@ -29,7 +29,7 @@ HALVINGS = 8
 
 @dataclass(frozen=True)
 class Weighed:
-    """Weights of a set of kernels and what belongs to them.
+    r"""Weights of a set of kernels and what belongs to them.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Weighed:
     solution : DualSolution
         Their predictor.
     gradients : ndarray of shape (m,)
-        :math:`g_i = \\alpha^\\top K_i \\alpha / \\rho_i^2` of all kernels of the set.
+        :math:`g_i = \alpha^\top K_i \alpha / \rho_i^2` of all kernels of the set.
     """
 
     theta: Array

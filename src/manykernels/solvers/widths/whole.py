@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
-from ...backend import beside, filled, on_host, take, to_host
+from ...backend import beside, filled, on_host, to_host
 from ...bases.width_rows import WidthKernel
 from ...dual import ConjugateSystem, GramSystem
-from ...families import KernelFamily
+from ...families import WidthFamily
 from .threads import T, side_by_side
 
 BLOCK_ROWS = 256
@@ -45,7 +45,7 @@ class WholeKernel:
     """
 
     def __init__(
-        self, family: KernelFamily, indices: Sequence[WidthKernel], theta: Array, held: bool
+        self, family: WidthFamily, indices: Sequence[WidthKernel], theta: Array, held: bool
     ) -> None:
         self.bases, self.rows = family.bases, family.rows
         self.terms = list(zip(indices, (theta * family.weights(indices)).tolist(), strict=True))
@@ -107,7 +107,7 @@ class WholeKernel:
 
 
 def whole_system(
-    family: KernelFamily,
+    family: WidthFamily,
     indices: Sequence[WidthKernel],
     theta: Array,
     rng: np.random.Generator,
