@@ -125,6 +125,11 @@ def certificate(estimator: Any) -> str:
             f"The draws were too few to say how far the objective is from the best over {kernels}."
         )
     if kind == "estimate" and estimator.n_kernels_ == math.inf:
+        if gap >= 1:
+            return (
+                "The search for widths ended after a number of rounds; how far the objective is "
+                "from the best over kernels of any widths is not known."
+            )
         return (
             f"By an estimate, a better combination of kernels of any widths could lower the "
             f"objective by {percent_at_most(gap)}: that is what the best kernel that was found "
