@@ -49,7 +49,8 @@ def drawn_kernels(rng, r=3, count=6):
 
 
 def search(problem, family, rng, solver=SHORT):
-    (state,) = solver.iterate(problem, family, rng)
+    *rounds, state = solver.iterate(problem, family, rng)
+    assert [one.k for one in rounds] == list(range(1, state.k))
     return state
 
 

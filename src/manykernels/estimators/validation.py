@@ -125,8 +125,8 @@ def _parted(estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any) -> P
         )
     if uses_widths(spec.kernels) or spec.alternatives:
         raise TypeError(
-            f"X must be in memory for kernels={spec.kernels!r}, whose models hold training rows; got "
-            'a Dask collection. Use X.compute(), or kernels="auto".'
+            f"X must be in memory for kernels={spec.kernels!r}, whose models hold training rows; "
+            'got a Dask collection. Use X.compute(), or kernels="auto".'
         )
     if getattr(X, "ndim", 2) != 2:
         raise ValueError(

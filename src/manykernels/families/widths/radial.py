@@ -14,7 +14,7 @@ class Mixture(NamedTuple):
 
     Attributes
     ----------
-    count : int
+    products : int
         Number of products.
     grading : float
         Logarithm of the precision that steps in ln tau = x are graded for: a step of
@@ -24,15 +24,15 @@ class Mixture(NamedTuple):
         Ends of ln tau.
     """
 
-    count: int
+    products: int
     grading: float
     lowest: float
     highest: float
 
 
 FINE_MIXTURE = Mixture(60, 22.0, -5.0, 40.0)
-"""Right to 5e-10 at every distance, zero included (``tests/test_width_laws.py``). Thirty equal steps
-from -5 to 9 are as good from exponents of 0.14 on, but 0.006 too low at zero."""
+"""Right to 5e-10 at every distance, zero included (``tests/test_width_laws.py``). Thirty equal
+steps from -5 to 9 are as good from exponents of 0.14 on, but 0.006 too low at zero."""
 
 ROUGH_MIXTURE = Mixture(20, 12.0, -3.5, 20.0)
 """Right to 7e-6; grading and ends are the best of some hundred tried."""
@@ -48,7 +48,7 @@ def radial_nodes(mixture: Mixture = FINE_MIXTURE) -> tuple[Array, Array]:
     """
     grading = mixture.grading
     first, last = (grading * x - x**2 / 4 for x in (mixture.lowest, mixture.highest))
-    y = np.linspace(first, last, mixture.count)
+    y = np.linspace(first, last, mixture.products)
     x = 2 * grading - 2 * np.sqrt(grading**2 - y)
     density = np.exp(-np.exp(-x) / 4 - x / 2) / (grading - x / 2)
     return np.exp(x), density / density.sum()

@@ -144,9 +144,9 @@ class SearchState:
     """
 
     k: int
-    weights: tuple[list[WidthKernel], Array]
+    weights: tuple[list[Any], Array]
     solution: DualSolution
-    complete: Callable[[tuple[list[WidthKernel], Array]], tuple[DualSolution, Certificate]]
+    complete: Callable[[tuple[list[Any], Array]], tuple[DualSolution, Certificate]]
 
     certificate = Certificate(np.inf, np.inf, "estimate")
     final = False
@@ -172,7 +172,7 @@ class SearchEnd(FinalState):
 def whole_model(
     problem: Problem,
     family: WidthFamily,
-    weights: tuple[list[WidthKernel], Array],
+    weights: tuple[list[Any], Array],
     pricing: Pricing,
     rng: np.random.Generator,
 ) -> tuple[DualSolution, Certificate]:
