@@ -15,7 +15,6 @@ from ...families import WidthFamily
 from ...objective import Problem
 from .ascent import Found, climb, widths_of
 from .scores import Scores
-from .threads import side_by_side
 
 ISOTROPIC = (0.05, 0.3, 1.0, 4.0)
 """Widths of the first kernels, all columns together; those of the prototype."""
@@ -72,7 +71,7 @@ class Pricing(NamedTuple):
         starts = starting_widths(scores.count, heavy, rng)
         out = []
         for shape in family.shapes:
-            values = side_by_side(lambda widths, shape=shape: scores(shape, widths)[0], starts)
+            values = [scores(shape, widths)[0] for widths in starts]
             ends = [
                 climb(scores, shape, starts[i], family.degree, self.steps)
                 for i in np.argsort(values)[::-1][: self.climbs]

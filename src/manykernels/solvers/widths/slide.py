@@ -14,7 +14,7 @@ from ...families import WidthFamily
 from ...objective import Problem
 from .ascent import LARGEST_WIDTH, LEAST_WIDTH, kernel_of, widths_of
 from .scores import Scores
-from .threads import side_by_side
+from .threads import Together, side_by_side
 
 SLIDE_TOL = 1e-8
 """Relative duality gap to which the dual is solved on the way. Set by judgement, not measured."""
@@ -45,16 +45,16 @@ def slide(
     scales, size = family.weights(kernels), len(kernels)
     solution: DualSolution | None = None
 
-    def objective(point: Array) -> tuple[float, Array]:
+    def objective(point: Array, together: Together) -> tuple[float, Array]:
         nonlocal solution
         shares = np.exp(point[:size] - point[:size].max())
         shares /= shares.sum()
         widths[inside] = np.exp(point[size:])
-        values = side_by_side(scores.values, shapes, widths)
+        values = together(scores.values, shapes, widths)
         gram = scores.summed(shapes, shares * scales, values)
         solution = solve(problem, GramSystem(gram), solution, SLIDE_TOL)
         scores.at(solution.alpha)
-        parts = side_by_side(scores.scored, shapes, widths, values)
+        parts = together(scores.scored, shapes, widths, values)
         slopes = problem.slope(scales * [score for score, _ in parts])
         by_width = problem.slope((shares * scales)[:, None] * [part for _, part in parts])
         by_share = shares * (slopes - shares @ slopes)
@@ -65,7 +65,16 @@ def slide(
     start = np.concatenate([np.log(theta), logs])
     bounds = [(-20.0, 20.0)] * size + [(np.log(LEAST_WIDTH), np.log(LARGEST_WIDTH))] * len(logs)
     options = {"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-6}
-    best = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    with side_by_side() as together:
+        best = minimize(
+            objective,
+            start,
+            args=(together,),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options=options,
+        )
     shares = np.exp(best.x[:size] - best.x[:size].max())
     widths[inside] = np.exp(best.x[size:])
     out: dict[WidthKernel, float] = {}

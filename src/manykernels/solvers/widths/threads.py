@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
-from typing import TypeVar
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-T = TypeVar("T")
-"""What a piece of work gives."""
+Together = Callable[..., list[Any]]
+"""Takes a function and the lists of its arguments, as ``map`` does; returns the list of values."""
 
 
 @cache
@@ -19,10 +20,20 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-def side_by_side(work: Callable[..., T], *arguments: Iterable[object]) -> list[T]:
-    """Return ``work`` of each set of arguments, on as many threads as BLAS may use."""
-    threads = max((pool["num_threads"] for pool in _blas().info()), default=1)
-    if threads == 1:
-        return [*map(work, *arguments)]
-    with _blas().limit(limits=1), ThreadPoolExecutor(threads) as pool:
-        return [*pool.map(work, *arguments)]
+@contextmanager
+def side_by_side() -> Iterator[Together]:
+    """Return what maps a function over arguments on as many threads as BLAS may use.
+
+    Meanwhile BLAS itself uses one thread.
+    """
+    count = max((pool["num_threads"] for pool in _blas().info()), default=1)
+    if count == 1:
+        yield one_by_one
+        return
+    with _blas().limit(limits=1), ThreadPoolExecutor(count) as pool:
+        yield lambda work, *arguments: [*pool.map(work, *arguments)]
+
+
+def one_by_one(work: Callable[..., object], *arguments: Iterable[object]) -> list[Any]:
+    """Return the values of a function, on this thread."""
+    return [*map(work, *arguments)]

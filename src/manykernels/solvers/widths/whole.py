@@ -13,7 +13,7 @@ from ...backend import beside, filled, on_host, to_host
 from ...bases.width_rows import WidthKernel
 from ...dual import ConjugateSystem, GramSystem
 from ...families import WidthFamily
-from .threads import T, side_by_side
+from .threads import one_by_one, side_by_side
 
 BLOCK_ROWS = 256
 """Rows of a block of the kernel matrix on the host. Set by judgement, not measured."""
@@ -95,11 +95,12 @@ class WholeKernel:
 
         return np.vstack(self._each(multiplied)).astype(float)
 
-    def _each(self, work: Callable[[slice], T]) -> list[T]:
+    def _each(self, work: Callable[[slice], Any]) -> list[Any]:
         """Return work on each block of rows, on several threads on the host."""
-        if on_host(self.bases.matrix) and len(self.blocks) > 1:
-            return side_by_side(work, self.blocks)
-        return [*map(work, self.blocks)]
+        if not on_host(self.bases.matrix) or len(self.blocks) == 1:
+            return one_by_one(work, self.blocks)
+        with side_by_side() as together:
+            return together(work, self.blocks)
 
     def whole(self) -> Any:
         """Return the matrix."""
