@@ -30,7 +30,10 @@ from ..limits import GAUSSIAN_FEATURES, KEPT_MAPS
 from .argument import column_numbers, numbers_by_name, parse_function, parse_maps
 from .base import KernelSet
 from .matrices import FunctionKernels, PairwiseKernel
-from .widths import WidthKernels, parse_widths, uses_widths
+from .widths import WidthKernels, parse_widths
+
+ALTERNATIVES = ("auto", "widths")
+"""Kernels that ``"best"`` chooses from."""
 
 
 @dataclass
@@ -281,3 +284,27 @@ def uses_maps(kernels: Any) -> bool:
         else hasattr(head, "features") and hasattr(head, "fit")
         for head in heads
     )
+
+
+def uses_widths(kernels: Any) -> bool:
+    """Tell whether the public ``kernels`` argument has kernels of free widths."""
+    items = kernels if isinstance(kernels, list) else [kernels]
+    heads = [item[0] if isinstance(item, tuple) and item else item for item in items]
+    return any(isinstance(head, str) and head == "widths" for head in heads)
+
+
+def alternatives(kernels: Any) -> dict[str, Any]:
+    """Return the ``kernels`` arguments that ``"best"`` stands for, by name; none without it.
+
+    Columns beside it that are categories are so in all of them.
+    """
+    if isinstance(kernels, str):
+        return dict(zip(ALTERNATIVES, ALTERNATIVES, strict=True)) if kernels == "best" else {}
+    items = kernels if isinstance(kernels, list) else []
+    pairs = [item if isinstance(item, tuple) and len(item) == 2 else (item, None) for item in items]
+    if not any(isinstance(head, str) and head == "best" for head, _ in pairs):
+        return {}
+    return {
+        name: [(name if isinstance(h, str) and h == "best" else h, seen) for h, seen in pairs]
+        for name in ALTERNATIVES
+    }
