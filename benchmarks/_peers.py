@@ -190,7 +190,7 @@ class FeatureMachine:
 
 
 class KernelRidge:
-    """Ridge regression with a Gaussian or a Laplace kernel of all columns, on a GPU if there is one.
+    """Ridge regression with a Gaussian or a Laplace kernel of all columns, on a GPU if possible.
 
     Columns are standardised; width and strength are chosen on a third of some training rows, then
     all rows that fit in memory are used. Classes are -1 and +1.

@@ -38,14 +38,14 @@ from _measure import DOCS, measured, say, write_page
 from manykernels.experiments.runner import Run, complete
 
 SEEDS = 5
-QUADRATIC_ROWS = 10_000
+QUADRATIC_ROWS = 40_000
 TUNING_ROWS = 3_000
 CLASSES = ("madelon", "higgs15k")
 LEFT_OUT = {("EBM", "madelon")}
 """Cells that are not computed."""
 
 PAIRS_ONLY = ("madelon",)
-"""Tables on which ours tries degree 2 only."""
+"""Tables on which functions of columns are tried at degree 2 only."""
 
 TABLES = (
     "concrete",
@@ -76,7 +76,7 @@ def task(method, name, seed):
         labels = y if name in CLASSES else None
         parts = train_test_split(X, y, test_size=0.2, random_state=seed, stratify=labels)
         model = make(name in CLASSES, seed)
-        if method == "ours" and name in PAIRS_ONLY:
+        if method == "auto" and name in PAIRS_ONLY:
             model.set_params(degree=2)
         return model, parts
 
@@ -93,15 +93,29 @@ def describe(model):
     if hasattr(model, "chosen_"):
         return str(model.chosen_)
     if hasattr(model, "degree_"):
-        return f"degree {model.degree_}, p {model.p_:.3g}, {len(model.terms_)} terms"
+        kind = getattr(model, "kernels_", model.kernels)
+        return (
+            f"{kind}, degree {model.degree_}, alpha {model.alpha_:.2g}, {len(model.terms_)} kernels"
+        )
     return ""
 
 
 def ours(classes, seed):
+    return _chosen(classes, kernels="best", random_state=seed)
+
+
+def widths(classes, seed):
+    return _chosen(classes, kernels="widths", random_state=seed)
+
+
+def functions(classes, seed):
+    return _chosen(classes, kernels="auto", degree=[2, 3], random_state=seed)
+
+
+def _chosen(classes, **settings):
     from manykernels import MKLClassifierCV, MKLRegressorCV
 
-    kind = MKLClassifierCV if classes else MKLRegressorCV
-    return kind(kernels="auto", degree=[2, 3], random_state=seed)
+    return (MKLClassifierCV if classes else MKLRegressorCV)(**settings)
 
 
 def explainable(classes, seed):
@@ -149,11 +163,21 @@ def laplace_ridge(classes, seed):
 
 METHODS = {
     "ours": ours,
+    "widths": widths,
+    "auto": functions,
     "EBM": explainable,
     "LightGBM": boosting,
-    "SVM": support_vectors,
-    "kernel ridge": kernel_ridge,
+    "CatBoost": catboost,
+    "xRFM": feature_machine,
+    "Gaussian ridge": gaussian_ridge,
+    "Laplace ridge": laplace_ridge,
 }
+
+NEAR = 0.005
+"""Differences of scores below this are none, whatever their standard error."""
+
+OWN = ("ours", "widths", "auto")
+"""Methods of this library."""
 
 
 def compute(run):
@@ -177,8 +201,9 @@ def standing(frame):
             method: "not run" if np.isnan(means[method]) else f"{means[method]:.4f}"
             for method in METHODS
         }
-        best = means.drop("ours").idxmax()
-        row |= difference(scores, best, "best other") | difference(scores, "EBM", "EBM")
+        best = means.drop(list(OWN)).idxmax()
+        row |= difference(scores, best, "best other")
+        row |= difference(scores, "LightGBM", "LightGBM") | difference(scores, "EBM", "EBM")
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -191,7 +216,7 @@ def difference(scores, other, label):
     error = gaps.std(ddof=1) / np.sqrt(len(gaps))
     return {
         f"ours - {label}": f"{gaps.mean():+.4f} ± {error:.4f} ({other})",
-        f"not worse than {label}": "yes" if gaps.mean() >= -error else "no",
+        f"not worse than {label}": "yes" if gaps.mean() >= -max(error, NEAR) else "no",
     }
 
 
@@ -240,12 +265,11 @@ def main(wanted):
         return
     ranks = standing(frame)
     best = int((ranks["not worse than best other"] == "yes").sum())
-    against = int((ranks["not worse than EBM"] == "yes").sum())
     seconds, ratio = costs(frame, "cpu")
     text = "\n\n".join(__doc__.split("\n\n")[1:3]) + (
-        f"\n\nOurs is best or within one standard error of the best on {best} of {len(TABLES)} "
-        f"tables, and not worse than EBM (by one standard error) on {against}. It takes "
-        f"{ratio:.2f} of EBM's time in the geometric mean over the tables."
+        f"\n\nOurs is best, or within the larger of one standard error and .005 of the best, on "
+        f"{best} of {len(TABLES)} tables. It takes {ratio:.2f} of EBM's time in the geometric mean "
+        "over the tables that EBM was run on."
     )
     tables = [
         ("Scores and paired differences (mean ± standard error)", ranks),

@@ -7,27 +7,47 @@ from manykernels import MKLRegressorCV
 from manykernels.bases import FeatureBlocks
 from manykernels.families import Interactions, Monomials, ProductFamily
 from manykernels.limits import LISTED_LIMIT
-from manykernels.losses import Huber, Squared
+from manykernels.losses import Huber, Logistic, Squared
 from manykernels.objective import Problem, weights_of
 from manykernels.potentials import power_norm
 from manykernels.solvers import FullPass, run
-from manykernels.solvers.dual_newton import DualNewton, sampled_kernel
+from manykernels.solvers.dual_newton import (
+    DualNewton,
+    best_constant,
+    quadratic_model,
+    sampled_kernel,
+)
 from manykernels.solvers.match import choose
 
+LOSSES = pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=lambda x: type(x).__name__)
 
-def family_and_problem(rng, p=4 / 3, intercept=True, degree=2, members=None, strength=1e-2):
+
+@pytest.fixture(params=["sampled", "products"])
+def steps(request, monkeypatch):
+    """Take steps by a Hessian of sampled kernels, or by products with that of all."""
+    if request.param == "sampled":
+        monkeypatch.setattr("manykernels.solvers.dual_newton.CG_PRODUCTS", 10**6)
+
+
+def family_and_problem(
+    rng, p=4 / 3, intercept=True, degree=2, members=None, strength=1e-2, loss=None
+):
     X = rng.normal(size=(30, 12))
     y = (X[:, 0] * X[:, 1] + X[:, 2] + 1.0)[:, None]
     family = ProductFamily(FeatureBlocks(X), degree, members or Monomials())
     weights = rng.dirichlet(np.ones(30))
-    return family, Problem(y, weights, Squared(), strength, p, intercept)
+    if isinstance(loss, Logistic):
+        y = np.where(y > 1.0, 1.0, -1.0)
+    return family, Problem(y, weights, loss or Squared(), strength, p, intercept)
 
 
 @pytest.mark.parametrize("p", [1.1, 4 / 3, 1.7])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("strength", [1e-4, 1e-2, 1.0])
-def test_it_finds_the_optimum_of_full_passes(p, intercept, strength, rng):
-    family, problem = family_and_problem(rng, p, intercept, strength=strength)
+@LOSSES
+@pytest.mark.usefixtures("steps")
+def test_it_finds_the_optimum_of_full_passes(loss, p, intercept, strength, rng):
+    family, problem = family_and_problem(rng, p, intercept, strength=strength, loss=loss)
     truth = run(FullPass(), problem, family, rng, 300, 1e-8)
     found = run(DualNewton(), problem, family, rng, 200, 1e-6)
     assert found.converged
@@ -45,13 +65,38 @@ def test_it_finds_the_optimum_of_full_passes(p, intercept, strength, rng):
     assert objective == pytest.approx(found.solution.objective, rel=1e-10)
 
 
-def test_it_starts_from_the_answer_to_another_strength(rng):
-    family, problem = family_and_problem(rng)
+@LOSSES
+@pytest.mark.usefixtures("steps")
+def test_it_starts_from_the_answer_to_another_strength(loss, rng):
+    family, problem = family_and_problem(rng, loss=loss)
     first = run(DualNewton(), problem, family, rng, 100, 1e-4)
-    _, other = family_and_problem(np.random.default_rng(0), strength=5e-3)
+    _, other = family_and_problem(np.random.default_rng(0), strength=5e-3, loss=loss)
     cold = run(DualNewton(), other, family, rng, 100, 1e-4)
     warm = run(DualNewton(), other, family, rng, 100, 1e-4, start=first)
     assert warm.solution.objective == pytest.approx(cold.solution.objective, rel=2e-4)
+
+
+@LOSSES
+def test_the_constant_is_the_best(loss, rng):
+    _, problem = family_and_problem(rng, loss=loss)
+    values = 3 * rng.normal(size=(30, 1))
+    b = best_constant(problem, values)
+    risks = [problem.risk(values + b + change) for change in (-1e-3, 0.0, 1e-3)]
+    assert risks[1] < min(risks[0], risks[2])
+
+
+@LOSSES
+def test_the_quadratic_model_touches_the_dual(loss, rng):
+    """By values of the dual at a point, and at neighbours on either side."""
+    _, problem = family_and_problem(rng, loss=loss, intercept=False)
+    alpha = problem.dual_point(loss.gradient(problem.y, rng.normal(size=(30, 1))))
+    model, change = quadratic_model(problem, alpha), 1e-4 * alpha * rng.normal(size=(30, 1))
+    moved = [
+        [one.dual(alpha + side * change, 0.0) - one.dual(alpha, 0.0) for side in (-1, 1)]
+        for one in (problem, model)
+    ]
+    np.testing.assert_allclose(moved[1], moved[0], rtol=1e-3, atol=1e-11)
+    np.testing.assert_allclose(sum(moved[1]), sum(moved[0]), rtol=1e-2, atol=1e-13)
 
 
 def test_a_target_without_variation_needs_no_kernel(rng):
@@ -102,4 +147,4 @@ def test_cross_validation_is_that_of_full_passes(rng, monkeypatch):
     np.testing.assert_allclose(found.score_path_, truth.score_path_, rtol=1e-2)
     np.testing.assert_allclose(found.predict(X), truth.predict(X), atol=1e-3)
     for one, other in zip(found.choice_.folds, truth.choice_.folds, strict=True):
-        np.testing.assert_allclose(one.function.decision(X), other.function.decision(X), atol=2e-3)
+        np.testing.assert_allclose(one.function.decision(X), other.function.decision(X), atol=5e-3)

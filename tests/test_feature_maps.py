@@ -27,7 +27,12 @@ from manykernels.feature_maps import (
     fit_maps,
 )
 from manykernels.feature_maps.columns import CATEGORIES, DISCRETE_VALUES
-from manykernels.feature_maps.splines import cubic_basis, quantiles
+from manykernels.feature_maps.splines import (
+    axes_of_few_rows,
+    axes_of_rows,
+    cubic_basis,
+    quantiles,
+)
 from manykernels.kernels import MapKernels, resolve
 from manykernels.limits import PRICING_WORK
 
@@ -627,3 +632,16 @@ def test_the_basis_is_that_of_cubic_splines(count):
     knots = np.arange(-3, count + 3) / (count - 1)
     truth = BSpline.design_matrix(places, knots, 3).toarray()
     np.testing.assert_allclose(cubic_basis(places, count).toarray(), truth, atol=1e-13)
+
+
+@pytest.mark.parametrize("rows", [5, 24, 60])
+@pytest.mark.parametrize("column", ["normal", "skewed", "ties", "one far away"])
+def test_few_rows_have_the_functions_of_the_large_eigenproblem(column, rows, rng):
+    x = COLUMNS[column](rng)[-rows:]
+    weights = rng.dirichlet(np.ones(rows))
+    basis = cubic_basis(np.interp(x, *even_scale(x, weights)), 64)
+    found, expected = (axes(basis, weights) for axes in (axes_of_few_rows, axes_of_rows))
+    assert found.shape == expected.shape
+    signs = np.sign(np.sum(found * expected, axis=0))
+    size = np.abs(expected).max(axis=0)
+    np.testing.assert_allclose(signs * found / size, expected / size, atol=1e-5)

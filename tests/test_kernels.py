@@ -1,11 +1,12 @@
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 
 from manykernels.bases import FeatureBlocks, GramStack
-from manykernels.kernels import Precomputed, check_gram, rbf, refuse_large, resolve
+from manykernels.kernels import Precomputed, check_gram, rbf, refuse_large, resolve, sets
 
 NAMES = ["age", "bmi", "bp"]
 
@@ -151,3 +152,27 @@ def test_the_widths_of_kernels_are_known_without_their_rows():
     sizes = kernels.fit(X, X).sizes.tolist()
     del kernels.widths
     assert kernels.widths == sizes
+
+
+def test_maps_that_were_let_go_are_fitted_again(rng, monkeypatch):
+    X = np.column_stack([rng.normal(size=(30, 3)), np.arange(30) % 4, np.ones(30)])
+    weights, other = rng.dirichlet(np.ones(30)), rng.normal(size=(7, 5))
+    names = list("abcde")
+    kept = resolve("auto", names, 1)
+    expected = kept.fit(X, X, weights).features
+    monkeypatch.setattr(sets, "KEPT_MAPS", 4)
+    light = resolve("auto", names, 1)
+    np.testing.assert_array_equal(light.fit(X, X, weights).features, expected)
+    assert (light.widths, light.names) == (kept.widths, kept.names)
+    used = {1, len(kept.fitted) - 2}
+    on = [one.on(other, other, used=used).features for one in (kept, light, light.only(used))]
+    np.testing.assert_array_equal(on[1], on[0])
+    np.testing.assert_array_equal(on[2], on[0])
+    final = light.only(used)
+    light.on(other, other)  # what is fitted later leaves it alone
+    assert final.training is None
+    assert replace(final).widths == kept.widths
+    # Kernels that have no part in a model are zero, all else is at hand.
+    np.testing.assert_array_equal(final.on(other, other).features, on[0])
+    whole = [one.on(other, other).features for one in (kept, light)]
+    np.testing.assert_array_equal(whole[1], whole[0])

@@ -46,6 +46,12 @@ def test_curvature_or_prox(loss, rng):
         assert np.sum(np.abs((moved - point) / 1e-7 - slope) > 1e-3) <= 2
 
 
+@pytest.mark.parametrize("loss", [x for x in LOSSES if hasattr(x, "inverse_gradient")], ids=repr)
+def test_inverse_gradient(loss, rng):
+    y, f = np.repeat([-1.0, 1.0], 20), 3 * rng.normal(size=40)
+    np.testing.assert_allclose(loss.inverse_gradient(y, loss.gradient(y, f)), f, atol=1e-9)
+
+
 @ALL
 def test_conjugate_is_the_supremum(loss, rng):
     grid = np.linspace(-20, 20, 400_001)

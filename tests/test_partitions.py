@@ -87,7 +87,6 @@ REGRESSION = [
     {"degree": 2, "standardize": "scale", "rho": [1.0, 1.0, 3.0]},
     {"degree": 2, "standardize": False, "index_set": "interactions", "p": 1},
     {"degree": 1, "kernels": "auto", "p": 1},
-    {"degree": 2, "kernels": "auto", "p": 1},  # too many features to hold all their products
     {"degree": 2, "kernels": [("spline", [0]), ("linear", [1, 2])], "p": 1},
     {"degree": 3, "solver": "greedy"},
 ]
@@ -99,18 +98,14 @@ def test_regression_is_that_in_memory(options, rng):
     whole = MKLRegressor(**TIGHT, **options).fit(X, y)
     model = MKLRegressor(**TIGHT, **options).fit(parts(X), parts(y))
     scale = np.abs(y).max()
-    # Kernels of several features end at a gap of some 1e-9, so that predictions differ by its root.
-    grown = options["degree"] == 2 and options.get("kernels") == "auto"
-    near = 1e-4 if grown else 1e-6
-    np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=near * scale)
+    np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-6 * scale)
     assert model.objective_ == pytest.approx(whole.objective_, rel=1e-8)
     assert set(model.terms_[:4]) == set(whole.terms_[:4])
     shares = whole.explain(None).set_index("term")["share"]
     found = model.explain(None).set_index("term")["share"]
-    common = found.index.intersection(shares.index) if grown else found.index
-    np.testing.assert_allclose(found.loc[common], shares.loc[common], atol=10 * near)
+    np.testing.assert_allclose(found, shares.loc[found.index], atol=1e-5)
     if options.get("solver") != "greedy":
-        assert model.gap_ <= (1e-6 if "loss" in options or grown else 1e-9)
+        assert model.gap_ <= (1e-6 if "loss" in options else 1e-9)
         assert model.gap_kind_ == "exact"
 
 
@@ -154,6 +149,23 @@ def test_large_families_grow_a_working_set(loss, rng, monkeypatch):
     np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-4 * np.abs(y).max())
     assert model.objective_ == pytest.approx(whole.objective_, rel=1e-7)
     assert model.n_kernels_ == whole.n_kernels_
+
+
+def test_kernels_of_several_features_grow_a_working_set(rng, monkeypatch):
+    monkeypatch.setattr(engine, "MOST_FEATURES", 100)
+    X, y = table(rng, r=3)
+    # Predictions differ by the root of the gap.
+    kernels = [("spline", [0]), ("spline", [1]), ("linear", [2])]
+    options = {"degree": 2, "kernels": kernels, "p": 1, "tol": 1e-12}
+    whole = MKLRegressor(**options).fit(X, y)
+    model = MKLRegressor(**options).fit(parts(X), parts(y))
+    assert max(whole.gap_, model.gap_) <= 1e-12
+    np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-6 * np.abs(y).max())
+    assert model.objective_ == pytest.approx(whole.objective_, rel=1e-8)
+    assert set(model.terms_[:4]) == set(whole.terms_[:4])
+    shares = whole.explain(None).set_index("term")["share"]
+    found = model.explain(None).set_index("term")["share"]
+    np.testing.assert_allclose(found, shares.loc[found.index], atol=1e-5)
 
 
 @pytest.mark.parametrize("kernels", ["linear", "spline"])

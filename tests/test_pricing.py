@@ -3,6 +3,7 @@ import pytest
 
 from checks import base_grams, make_bases, product_gram
 from manykernels import limits as module
+from manykernels.bases import FeatureBlocks
 from manykernels.families import Interactions, ListFamily, Monomials, ProductFamily, Tuples
 from manykernels.families.pricing import pricer
 
@@ -97,3 +98,26 @@ def test_a_constant_column_has_no_score(rng):
     assert (1,) not in found.indices
     assert (1, 1) not in found.indices
     assert (0, 1) in found.indices
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+@pytest.mark.parametrize("kind", [Monomials(), Interactions()])
+@pytest.mark.parametrize("block", [2, 256])
+def test_pairs_feature_by_feature_are_what_enumeration_finds(
+    block, kind, normalised, rng, monkeypatch
+):
+    monkeypatch.setattr(module, "RUN_KERNELS", 1)
+    monkeypatch.setattr(module, "PAIR_KERNELS", block)
+    sizes = [3, 1, 2, 3, 1, 2, 2]
+    bases = FeatureBlocks(rng.normal(size=(11, sum(sizes))), sizes)
+    family = ProductFamily(bases, 2, kind, rho=[1.0, 2.0, 0.5])
+    alpha, weights = rng.normal(size=(11, 2)), rng.dirichlet(np.ones(11)) if normalised else None
+    truth = brute_scores(family, alpha, weights)
+    price = pricer(family, weights)
+    assert price.layout.runs is not None
+    for count in (3, len(truth) + 5):
+        found = price.top(alpha, count)
+        best = [score for score in sorted(truth.values(), reverse=True)[:count] if score > 0]
+        np.testing.assert_allclose(found.scores, best, rtol=1e-8)
+        own = [truth[index] for index in found.indices]
+        np.testing.assert_allclose(own, found.scores, rtol=1e-8)

@@ -84,7 +84,7 @@ def test_names_of_unknown_classes_are_refused():
 
 def test_the_command_line_offers_the_registered_names():
     fit = options("fit")
-    assert fit["kernels"].help.endswith(f": {', '.join(registry.COLUMN_KERNELS)}.")
+    assert fit["kernels"].help.endswith(f": {', '.join(registry.TABLE_KERNELS)}.")
     assert all(task in fit["task"].help for task in (*registry.TASKS, "auto"))
     assert all(f"{rule}:" in fit["missing"].help for rule in registry.GAP_RULES)
     defaults = Settings("y")

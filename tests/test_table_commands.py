@@ -185,8 +185,8 @@ def test_a_column_of_gaps_is_only_noted(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--degree", "x"], "--degree must be numbers"),
-        (["--degree", "0"], "--degree must be numbers"),
+        (["--degree", "x"], "--degree must be auto or numbers"),
+        (["--degree", "0"], "--degree must be auto or numbers"),
         (["--task", "guess"], "--task must be one of"),
         (["--kernels", "magic"], "--kernels must be one of"),
         (["--test", "2"], "--test must be from 0 to 0.9"),

@@ -14,7 +14,7 @@ from manykernels.solvers import run
 from manykernels.solvers.nested import nested_rows, part_of
 from manykernels.solvers.widths import WidthSearch
 from manykernels.solvers.widths.held import HeldKernels
-from manykernels.solvers.widths.scores import Scores
+from manykernels.solvers.widths.scores import WidthScores
 from manykernels.solvers.widths.search import Stage
 from manykernels.solvers.widths.slide import slide
 from manykernels.solvers.widths.weighing import set_gap, weigh
@@ -49,7 +49,8 @@ def drawn_kernels(rng, r=3, count=6):
 
 
 def search(problem, family, rng, solver=SHORT):
-    (state,) = solver.iterate(problem, family, rng)
+    *rounds, state = solver.iterate(problem, family, rng)
+    assert [one.k for one in rounds] == list(range(1, state.k))
     return state
 
 
@@ -91,7 +92,7 @@ def test_scores_and_slopes_are_those_of_the_kernel(rng):
     X = rng.normal(size=(40, 4))
     X[:, 2] = rng.integers(3, size=40)
     rows, alpha = WidthRows(X, {2: 3}), rng.normal(size=(40, 2))
-    scores = Scores(rows, np.arange(4))
+    scores = WidthScores(rows, np.arange(4))
     scores.at(alpha)
 
     def truth(shape, widths):
@@ -110,11 +111,11 @@ def test_scores_and_slopes_are_those_of_the_kernel(rng):
 def test_scores_of_a_sample_estimate_those_of_all_rows(rng):
     rows, alpha = WidthRows(rng.normal(size=(300, 2))), rng.normal(size=(300, 1)) + 0.3
     widths, means = np.array([0.5, 0.2]), []
-    everything = Scores(rows, np.arange(2))
+    everything = WidthScores(rows, np.arange(2))
     everything.at(alpha)
     for _ in range(40):
         some = rng.choice(300, 60, replace=False)
-        scores = Scores(rows.take(some), np.arange(2))
+        scores = WidthScores(rows.take(some), np.arange(2))
         scores.at(alpha[some], 299 / 59)
         means.append(300 / 60 * scores("laplace", widths)[0])
     error = np.std(means) / np.sqrt(len(means))

@@ -67,7 +67,10 @@ STORED = {
     "manykernels.feature_maps": " ".join(kind.__name__ for kind in MAPS.values()),
     "manykernels.function": "Predictor Function",
     "manykernels.families": " ".join(
-        ["ProductFamily", "WidthFamily", *(kind.__name__ for kind in INDEX_SETS.values())]
+        [
+            "ProductFamily WidthFamily CellFamily LogUniform Gamma WidthGrid",
+            *(kind.__name__ for kind in INDEX_SETS.values()),
+        ]
     ),
     "manykernels.bases": "FeatureBlocks GramStack WidthRows",
     "manykernels.losses": " ".join(kind.__name__ for kind in BY_NAME.values()),

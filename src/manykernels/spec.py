@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .bases import Bases, FeatureBlocks, GramStack, WidthRows
+from .bases import Bases, WidthRows
 from .families import KernelFamily, ProductFamily, Tuples, WidthFamily, cell_family
 from .kernels import KernelSet, alternatives, uses_maps, uses_widths
 from .losses import BY_NAME, Loss, Squared
@@ -24,7 +24,7 @@ MOST_TERMS = 100
 PRODUCT_DEGREE = 3
 """Largest number of base kernels in a product unless ``degree`` says otherwise: the paper's."""
 
-PAIRS = 2
+PAIR_DEGREE = 2
 """Degree of the functions of columns among the alternatives of ``kernels="best"`` unless ``degree``
 says otherwise: their products of three seldom pay (``docs/benchmarks/tables.md``)."""
 
@@ -88,9 +88,7 @@ class Search:
 class FamilyMaker(Protocol):
     """From base kernels to the family of kernels that is weighed."""
 
-    def __call__(
-        self, bases: Bases, kernels: KernelSet, degree: int, p: float
-    ) -> KernelFamily:
+    def __call__(self, bases: Bases, kernels: KernelSet, degree: int, p: float) -> KernelFamily:
         """Return the family on the rows of the base kernels."""
 
     def size(self, family: KernelFamily) -> int:
@@ -115,10 +113,9 @@ class Products:
     rho: Any
     degrees: tuple[int, ...]
 
-    def __call__(
-        self, bases: Bases, kernels: KernelSet, degree: int, p: float
-    ) -> ProductFamily:
+    def __call__(self, bases: Bases, kernels: KernelSet, degree: int, p: float) -> ProductFamily:
         """Return the products of the base kernels."""
+        assert not isinstance(bases, WidthRows)
         rho = self.rho
         if rho is not None and np.shape(rho) == (max(self.degrees) + 1,):
             rho = list(rho)[: degree + 1]
@@ -145,9 +142,7 @@ class Widths:
 
     rho: Any
 
-    def __call__(
-        self, bases: Bases, kernels: KernelSet, degree: int, p: float
-    ) -> KernelFamily:
+    def __call__(self, bases: Bases, kernels: KernelSet, degree: int, p: float) -> KernelFamily:
         """Return the kernels on rows of scaled columns."""
         assert isinstance(bases, WidthRows)
         if 1 < p < 2:
@@ -246,7 +241,7 @@ def specify(estimator: Any, labelled: bool, **changes: Any) -> Spec:
     if others:
         parts = {name: _specify(estimator, labelled, kernels) for name, kernels in others.items()}
         if isinstance(getattr(estimator, "degree", None), str):
-            parts["auto"] = replace(parts["auto"], degrees=(PAIRS,))
+            parts["auto"] = replace(parts["auto"], degrees=(PAIR_DEGREE,))
         named = tuple(replace(part, label=name) for name, part in parts.items())
         spec = replace(spec, alternatives=named)
     return replace(spec, **changes)

@@ -40,14 +40,17 @@ def number(value: float, digits: int = 3) -> str:
     return f"{MINUS}{text}" if value < 0 else text
 
 
-def count(value: int) -> str:
+def count(value: float) -> str:
     r"""Return a whole number: in full up to a million, by its first two digits beyond that.
 
     Examples
     --------
-    >>> count(4526), count(167668501), count(10**400)
-    ('4,526', '1.7\xa0×\xa010⁸', '1.0\xa0×\xa010⁴⁰⁰')
+    >>> count(4526), count(167668501), count(10**400), count(math.inf)
+    ('4,526', '1.7\xa0×\xa010⁸', '1.0\xa0×\xa010⁴⁰⁰', 'infinitely many')
     """
+    if value == math.inf:
+        return "infinitely many"
+    value = int(value)
     if value < 10**6:
         return f"{value:,}"
     power = len(str(value)) - 1
@@ -106,7 +109,7 @@ def score(value: float) -> str:
     return f"{MINUS}{text}" if value < 0 and float(text) else text
 
 
-def plural(size: int, noun: str) -> str:
+def plural(size: float, noun: str) -> str:
     """Return for instance ``"1 term"`` or ``"1,200 terms"``."""
     return f"{count(size)} {noun}{'' if size == 1 else 's'}"
 
@@ -120,6 +123,17 @@ def certificate(estimator: Any) -> str:
     if not math.isfinite(gap):
         return (
             f"The draws were too few to say how far the objective is from the best over {kernels}."
+        )
+    if kind == "estimate" and estimator.n_kernels_ == math.inf:
+        if gap >= 1:
+            return (
+                "The search for widths ended after a number of rounds; how far the objective is "
+                "from the best over kernels of any widths is not known."
+            )
+        return (
+            f"By an estimate, a better combination of kernels of any widths could lower the "
+            f"objective by {percent_at_most(gap)}: that is what the best kernel that was found "
+            "beyond those in use promises. There may be better ones, so it is not a guarantee."
         )
     limit = (
         f"no better combination of the {kernels} can lower the objective by more than "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,7 +150,7 @@ def facts(model: TableModel) -> dict[str, Any]:
     """Return what a program may want to know of a model."""
     estimator = model.estimator
     found = {
-        "n_kernels": estimator.n_kernels_,
+        "n_kernels": estimator.n_kernels_ if isfinite(estimator.n_kernels_) else None,
         "n_terms": len(model.explain(None)),
         "gap": estimator.gap_,
         "gap_kind": estimator.gap_kind_,

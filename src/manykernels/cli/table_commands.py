@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..registry import AUTO, TABLE_KERNELS, GAP_RULES, TASKS
+from ..registry import AUTO, GAP_RULES, TABLE_KERNELS, TASKS
 from .output import Console, show_fit, show_row, show_split, show_terms
 from .problems import problems
 

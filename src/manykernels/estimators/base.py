@@ -34,6 +34,7 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """
 
     takes_parts = False  # whether it can be fitted to rows in parts
+    takes_widths = False  # whether it can learn widths
     labelled: bool  # whether targets are classes
 
     def __sklearn_tags__(self) -> Any:
@@ -213,7 +214,7 @@ class FamilyMachine(KernelMachine):
 class BaseMKL(FamilyMachine):
     """Base of our own estimators: the solver that the problem asks for, or the one asked for."""
 
-    takes_parts = True
+    takes_parts = takes_widths = True
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the fitted model to a file that :func:`manykernels.load` reads.

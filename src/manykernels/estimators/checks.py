@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels import alternatives, uses_widths
 from ..memory import as_bytes
 from ..registry import AUTO, INDEX_SETS, SOLVER_NAMES
 from ..solvers import refuse_needs
@@ -30,13 +31,19 @@ def check_parameters(estimator: Any) -> None:
     Parameters have the same meaning, and the same range, in every estimator that has them.
     """
     parameters = estimator.get_params(deep=False)
+    kernels = parameters.get("kernels")
+    if (uses_widths(kernels) or alternatives(kernels)) and not estimator.takes_widths:
+        raise ValueError(
+            f"kernels must have widths that are given for {type(estimator).__name__}; got "
+            f"{parameters['kernels']!r}. Use MKLRegressor or MKLClassifier, or another name."
+        )
     chooses = "alphas" in parameters
     for name, rule in RULES:
         values = [parameters[name]] if name in parameters else []
         # Estimators that choose also take lists of these.
-        if values and chooses and name in ("p", "degree"):
-            if isinstance(values[0], list | tuple | np.ndarray):
-                values = list(values[0]) or values
+        several = values and isinstance(values[0], list | tuple | np.ndarray)
+        if several and chooses and name in ("p", "degree"):
+            values = list(values[0]) or values
         for value in values:
             if not rule.holds(value):
                 raise ValueError(f"{name} {rule.words}; got {value!r}. {rule.remedy}.")

@@ -30,11 +30,12 @@ class MKLRegressor(Regression, PlainMKL):
         ``"widths"``: Gaussian, Laplace and radial kernels of any set of columns with a free width
         for each column, learnt from the data (p = 1, see :class:`manykernels.solvers.WidthSearch`);
         columns get a scale of their own, whatever ``standardize`` says, and the model holds its
-        training rows. ``"precomputed"``: X is the matrix of one kernel. A list: each item a name, a callable
-        ``k(X, Y)``, a scikit-learn kernel, a map of :mod:`manykernels.feature_maps` or a
-        :class:`manykernels.kernels.Precomputed`, optionally in a pair with the columns it sees,
-        as in ``("rbf", ["age", "income"])`` or, by features and so for many rows,
-        ``("nystroem", ["age", "income"])``; with ``("widths", columns)`` only
+        training rows. ``"best"``: ``"auto"`` or ``"widths"``, whichever predicts better on a fifth
+        of at most 5,000 rows. ``"precomputed"``: X is the matrix of one kernel. A list: each item
+        a name, a callable ``k(X, Y)``, a scikit-learn kernel, a map of
+        :mod:`manykernels.feature_maps` or a :class:`manykernels.kernels.Precomputed`, optionally in
+        a pair with the columns it sees, as in ``("rbf", ["age", "income"])`` or, by features and so
+        for many rows, ``("nystroem", ["age", "income"])``; with ``("widths", columns)`` only
         ``("categorical", columns)`` for columns whose values are equal or unequal.
     degree : int, "auto" or None, default="auto"
         Largest number of base kernels in a product; for ``"widths"`` of columns in a kernel.
@@ -110,8 +111,10 @@ default="auto"
     gap_kind_ : {"exact", "bound", "estimate", "none"}
         How the gap was computed; see :class:`manykernels.certificate.Certificate`. Greedy selection
         solves no convex problem: its gap is not a number and its kind ``"none"``.
-    n_kernels_ : int
-        Number of kernels in the family.
+    n_kernels_ : int or float
+        Number of kernels in the family; infinite for ``"widths"``.
+    kernels_, kernels_losses_ : str, dict
+        With ``kernels="best"``: those chosen, and the mean loss of each on the rows held out.
     n_iter_ : int
         Iterations.
     history_ : dict of ndarray

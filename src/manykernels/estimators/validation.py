@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ..arrays import Array
 from ..backend import beside, on_host, place_of, to_host
-from ..kernels import only_linear
+from ..kernels import only_linear, uses_widths
 from ..losses.classification import class_targets
 from ..rows import MemoryRows, PartedRows, Rows
 from ..rows.dask import is_partitioned, parts_of
@@ -122,6 +122,11 @@ def _parted(estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any) -> P
         raise TypeError(
             f"X must be in memory for {type(estimator).__name__}; got a Dask collection. Use "
             "X.compute(), or MKLRegressor or MKLClassifier."
+        )
+    if uses_widths(spec.kernels) or spec.alternatives:
+        raise TypeError(
+            f"X must be in memory for kernels={spec.kernels!r}, whose models hold training rows; "
+            'got a Dask collection. Use X.compute(), or kernels="auto".'
         )
     if getattr(X, "ndim", 2) != 2:
         raise ValueError(

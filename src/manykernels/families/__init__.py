@@ -5,15 +5,7 @@ from .index_sets import IndexSet, Interactions, Monomials, Tuples
 from .lists import ListFamily
 from .products import ProductFamily
 from .weighted import WeightedFamily
-from .widths import (
-    CellFamily,
-    Gamma,
-    LogUniform,
-    WidthFamily,
-    WidthGrid,
-    WidthLaw,
-    cell_family,
-)
+from .widths import CellFamily, Gamma, LogUniform, WidthFamily, WidthGrid, WidthLaw, cell_family
 
 __all__ = [
     "CellFamily",

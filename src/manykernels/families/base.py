@@ -111,8 +111,8 @@ class KernelFamily(ABC):
         return self.weights(indices)
 
     @abstractmethod
-    def on(self, bases: BaseKernels) -> Self:
-        """Return the same family on other rows."""
+    def on(self, bases: Any) -> Self:
+        """Return the same family on other rows: base kernels of the kind it is made of."""
 
     def at(self, alpha: Array) -> GradientField:
         """Return the gradient at a dual point of shape (n, c), c outputs."""

@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
+from scipy.linalg.lapack import dposv
 
 from ..arrays import Array
 from .base import Centred, check_rank
@@ -20,6 +21,10 @@ that the scores of docs/benchmarks/tables.md are not of (seeds 10 to 17)."""
 LEVEL_FUNCTIONS = 3
 """Number k0 in the weight 1 / (k0 + k)^2 of a spline's function k: the first k0 functions weigh
 about the same. Chosen on the same splits as the knots."""
+
+LEAST_SHARE = 1e-9
+"""Variance of a function for how it bends, as a share of the largest one, below which it is
+rounding. Set by judgement, not measured."""
 
 RANK_SHARES = np.linspace(0, 1, 33)
 """Shares of the rows at whose quantiles a column's ranks are looked up; between them they are
@@ -121,23 +126,53 @@ def smooth_functions(x: Array, weights: Array, rank: int) -> SmoothFunctions:
     if len(places) < 2:
         return SmoothFunctions(places, evenly, knots, np.empty((count + 2, 0)), x[:, None][:, :0])
     basis = cubic_basis(np.interp(x, places, evenly), count)
-    mean = weights @ basis
+    find = axes_of_few_rows if len(x) < count + 2 else axes_of_rows
+    axes = find(basis, weights)[:, :rank]
+    axes = axes / (LEVEL_FUNCTIONS + np.arange(axes.shape[1]))
+    return SmoothFunctions(places, evenly, knots, axes, basis @ axes)
+
+
+def axes_of_rows(basis: sparse.csr_array, weights: Array) -> Array:
+    """Return functions as sums of B-splines: those that vary most over the rows for how they bend.
+
+    They have unit variance, and the constant is none of them; from smooth to wiggly.
+    """
+    size, mean = basis.shape[1], weights @ basis
     # The products of the four B-splines of each row, added up where they belong.
-    size, cells, own = count + 2, basis.indices.reshape(-1, 4), basis.data.reshape(-1, 4)
+    cells, own = basis.indices.reshape(-1, 4), basis.data.reshape(-1, 4)
     products = (weights[:, None] * own)[:, :, None] * own[:, None, :]
     places_of = size * cells[:, :, None] + cells[:, None, :]
     spread = np.bincount(places_of.ravel(), products.ravel(), size**2).reshape(size, size)
     spread -= np.outer(mean, mean)
-    # The functions that vary most over the rows for how they bend, the constant excepted.
-    # Some variance among the bends tells straight lines, which have none, from each other;
-    # it is as large as that of four half waves.
-    level = count * (4 * np.pi / (count - 1)) ** 4
-    shares, axes = eigh(spread, roughness(count) + level * spread)
+    shares, axes = eigh(spread, bends(spread))
     shares, axes = shares[::-1], axes[:, ::-1]
-    axes = axes[:, shares > 1e-9 * shares[0]][:, :rank]
-    number = np.arange(axes.shape[1])
-    axes = axes / np.sqrt(shares[number]) / (LEVEL_FUNCTIONS + number)
-    return SmoothFunctions(places, evenly, knots, axes, basis @ axes)
+    used = np.flatnonzero(shares > LEAST_SHARE * shares[0])
+    return np.asarray(axes[:, used] / np.sqrt(shares[used]))
+
+
+def axes_of_few_rows(basis: sparse.csr_array, weights: Array) -> Array:
+    """Return the same for fewer rows n than B-splines, by an eigenproblem of size n.
+
+    With C the centred B-splines on the rows and A their bends, eigenvectors u of C A^-1 C' are the
+    values of functions on the rows, and A^-1 C' u their coefficients.
+    """
+    whole = basis.toarray()
+    centred = np.sqrt(weights)[:, None] * (whole - weights @ whole)
+    _, solved, _ = dposv(bends(centred.T @ centred), centred.T)
+    shares, values = np.linalg.eigh(centred @ solved)
+    shares, values = shares[::-1], values[:, ::-1]
+    used = np.flatnonzero(shares > LEAST_SHARE * shares[0])
+    return np.asarray(solved @ (values[:, used] / shares[used]))
+
+
+def bends(spread: Array) -> Array:
+    """Return how much sums of B-splines bend, as a quadratic form, with some of their variance.
+
+    It tells straight lines, which have no bends, from each other, and is as large as that of four
+    half waves.
+    """
+    count = len(spread) - 2
+    return np.asarray(roughness(count) + count * (4 * np.pi / (count - 1)) ** 4 * spread)
 
 
 @cache

@@ -21,7 +21,7 @@ SHARE = 0.3
 
 
 def best_alternative(
-    spec: Spec, rows: Rows, fit: Callable[[Spec, Rows], Any]
+    spec: Spec, rows: Any, fit: Callable[[Spec, Rows], Any]
 ) -> tuple[Spec, dict[str, float]]:
     """Return the alternative of the lowest mean loss on a held-out fifth of at most 5,000 rows.
 
@@ -31,8 +31,8 @@ def best_alternative(
     ----------
     spec : Spec
         What was asked for, with its alternatives.
-    rows : Rows
-        All training rows; in memory.
+    rows : MemoryRows
+        All training rows.
     fit : callable
         The road of every fit.
 

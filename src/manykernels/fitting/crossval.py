@@ -166,7 +166,7 @@ def _splits(spec: Spec, rows: Rows) -> Iterator[tuple[Array, Array]]:
 def _sampled(search: Search, rows: Rows, train: Array, test: Array) -> float:
     """Return the share of all rows that a fold is about, where it is about some rows drawn.
 
-    Next to a mean over so many fewer rows a strength must be as much larger to mean the same.
+    Next to a mean over fewer rows a strength must be larger by the same factor to mean the same.
     """
     return (len(train) + len(test)) / rows.count if search.ratios is not None else 1.0
 
@@ -212,7 +212,8 @@ def _choose(
         learnt = model.function.predictor
         assert isinstance(learnt, Predictor)
         # It holds no training rows, if it can do without.
-        function = replace(model.function, predictor=learnt.without_rows())
+        kernels = model.function.kernels.only(model.function.used)
+        function = replace(model.function, kernels=kernels, predictor=learnt.without_rows())
         folds.append(replace(model, function=function))
     score, chosen = float(mean[number, place]), candidates[number]
     size = chosen.sizes[place].item()

@@ -86,8 +86,8 @@ def weigh(spec: Spec, rows: Rows, prepared: Prepared) -> Outcome:
     if spec.search is not None and spec.search.debias and spec.greedy is None:
         result = fits.refit(result)
     warn_of(spec, result)
-    learnt = fits.predictor(result)
-    function = Function(prepared.kernels, prepared.scaler, learnt, rows.classes)
+    function = Function(prepared.kernels, prepared.scaler, fits.predictor(result), rows.classes)
+    function = replace(function, kernels=prepared.kernels.only(function.used))
     return Outcome(function, prepared.dual(result.solution.alpha), result, size)
 
 
@@ -97,7 +97,7 @@ def learn(spec: Spec, rows: Any, prepared: Any) -> Outcome:
     learnt, alpha, facts = spec.learn(prepared.problem(spec, 2.0), prepared.bases)
     refuse_infinite(facts["objective_"], spec.strength)
     learnt = replace(learnt, intercept=learnt.intercept + rows.centre)
-    function = Function(prepared.kernels, prepared.scaler, learnt, rows.classes)
+    function = Function(prepared.kernels.only(None), prepared.scaler, learnt, rows.classes)
     return Outcome(function, prepared.dual(alpha), facts=facts)
 
 

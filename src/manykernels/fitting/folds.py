@@ -100,7 +100,7 @@ class FoldRows:
 
         They depend on nothing but the fold and the candidate, not on what else was fitted.
         """
-        spec, fold, rows, candidate = self.spec, self.fold, self.outside, candidates[number]
+        spec, fold, candidate = self.spec, self.fold, candidates[number]
         assert spec.search is not None
         if self.ready is None or (
             self.ready[0] != candidate.degree and self.ready[1].kernels.by_degree
@@ -108,7 +108,7 @@ class FoldRows:
             self.ready = candidate.degree, self.inside.prepare(spec, candidate.degree)
         prepared = self.ready[1]
         fits = prepared.fits(spec, candidate.degree, candidate.p)
-        judge, family, count = fits.judge(rows), fits.family, len(candidate.sizes)
+        judge, family, count = fits.judge(self.outside), fits.family, len(candidate.sizes)
         stop = replace(spec.stop, tol=FOLD_TOL * spec.stop.tol)
         limits = spec.family.size(family), stop.tol, stop.max_iter, stop.max_time
         rng = np.random.default_rng([fold.seed, number])
@@ -129,18 +129,14 @@ class FoldRows:
                 result = more
             else:
                 return
-            loss, values = judge(result)
-            losses = np.array([loss])
-            if values is not None:
-                weights = rows.weights / (rows.weights.sum() or 1.0)
-                losses = weights * spec.loss.value(rows.y, values - fits.centre).sum(axis=1)
+            losses, values = judge(result)
             learnt = without_shares(family, result, fits.centre)
             function = Function(prepared.kernels, prepared.scaler, learnt, self.classes)
             features = len(result.solution.coefficients)
             columns = getattr(result.memory, "width", 0)
             yield Scored(
                 FoldModel(fold.test, values, function),
-                -loss,
+                -float(losses.sum()),
                 losses,
                 features <= SMALL_FEATURES,
                 columns > PATH_COLUMNS

@@ -11,7 +11,6 @@ from math import inf, isfinite, log
 from time import perf_counter
 from typing import Protocol
 
-from ..backend import approximately
 from ..solvers import State
 
 EVERY_SECONDS = 2.0
@@ -178,7 +177,7 @@ class Progress:
         place: tuple[int, int] = (0, 1),
     ) -> None:
         self.watch, self.tol = watch, tol
-        self.many = "infinitely many" if size == inf else f"{approximately(size):.3g}"
+        self.many = "infinitely many" if size == inf else f"{min(size, 1e300):.3g}"
         self.max_iter, self.max_time, self.place = max_iter, max_time, place
         self.first = inf
 
@@ -193,7 +192,8 @@ class Progress:
         share = self._share(state.k - 1, record["seconds"], gap if known else inf)
         self.watch.report(
             (f"model {number + 1} of at most {models}, " if models > 1 else "")
-            + f"round {state.k - 1}, best {state.active} of {self.many} kernels, objective {record['objective']:.6g}{certified}",
+            + f"round {state.k - 1}, best {state.active} of {self.many} kernels, "
+            f"objective {record['objective']:.6g}{certified}",
             share,
         )
 

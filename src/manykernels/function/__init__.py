@@ -1,7 +1,17 @@
 """The learnt function: predictions, the kernel, terms and their contributions."""
 
+from .anova import AnovaTerms
 from .function import Function
 from .predictor import Learnt, Predictor, make_predictor, scaled, without_shares
 from .terms import Terms
 
-__all__ = ["Function", "Learnt", "Predictor", "Terms", "make_predictor", "scaled", "without_shares"]
+__all__ = [
+    "AnovaTerms",
+    "Function",
+    "Learnt",
+    "Predictor",
+    "Terms",
+    "make_predictor",
+    "scaled",
+    "without_shares",
+]

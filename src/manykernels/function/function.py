@@ -109,7 +109,8 @@ class Function:
         self, X: Array, names: Sequence[str] | None = None, label: Any = None
     ) -> pd.DataFrame:
         """Return what each term contributes to each prediction; see ``MKLRegressor``."""
-        return self.terms.contributions(self.bases(X), names, self.output(label))
+        bases: Any = self.bases(X)
+        return self.terms.contributions(bases, names, self.output(label))
 
     def output(self, label: Any) -> int:
         """Return the number of the output that belongs to a class; 0 where there is only one."""

@@ -87,9 +87,7 @@ class Predictor:
             return times(self._gram(here, self.family), self.expansion) + self.intercept
         return here.combine(self.indices, self.coefficients) + self.intercept
 
-    def parts(
-        self, bases: Bases, groups: Array, count: int, output: int
-    ) -> Array:
+    def parts(self, bases: Bases, groups: Array, count: int, output: int) -> Array:
         """Return the parts of the function that groups of kernels have, on new rows.
 
         Parameters

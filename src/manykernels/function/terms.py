@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OTHERS = "other terms"
-"""Name of what is not listed of a kernel that is a sum in closed form (p = 2)."""
+"""Name of what is not listed: of a kernel that is a sum in closed form (p = 2), or of a function of
+kernels with widths."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,11 @@ class Terms:
     def names(self) -> list[str]:
         """Names of the terms, by descending share of variance."""
         return list(self._kernels)
+
+    @property
+    def factor_names(self) -> Sequence[str]:
+        """Names of the base kernels."""
+        return self.predictor.family.names
 
     def factors(self, name: str) -> list[int]:
         """Return the numbers of the base kernels of a term, each once, in order of first use."""
@@ -106,9 +112,7 @@ class Terms:
             }
         )
 
-    def contributions(
-        self, bases: Bases, names: Sequence[str] | None, output: int
-    ) -> pd.DataFrame:
+    def contributions(self, bases: Bases, names: Sequence[str] | None, output: int) -> pd.DataFrame:
         """Return the parts of an output of the function, a column for each term.
 
         Of all terms, with the intercept first, so that the columns add up to the function; or of

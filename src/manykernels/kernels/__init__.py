@@ -7,11 +7,13 @@ from .matrices import FunctionKernels, PairwiseKernel
 from .sets import (
     LinearKernels,
     MapKernels,
+    alternatives,
     only_linear,
     resolve,
     uses_maps,
+    uses_widths,
 )
-from .widths import WidthKernels, alternatives, uses_widths
+from .widths import WidthKernels
 
 __all__ = [
     "KERNEL_FUNCTIONS",

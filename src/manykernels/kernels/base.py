@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Self
 
 from ..arrays import Array
 from ..backend import HOST
@@ -58,9 +58,7 @@ class KernelSet(ABC):
     def use(self, rows: Array, shape: tuple[int, int]) -> None:  # noqa: B027
         """Take note of which rows of X, of a given shape, are trained on; before ``fit``."""
 
-    def fit(
-        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
-    ) -> Bases:
+    def fit(self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST) -> Bases:
         """Remember the training rows if they are needed later; return the base kernels on them.
 
         ``X`` is standardised, ``raw`` is not; row weights add up to one, by default equal. The
@@ -77,9 +75,11 @@ class KernelSet(ABC):
         Those that are not among ``used`` need not be what they are; by default all are used.
         """
 
-    def pair(
-        self, X: Array, raw: Array, other: Array, other_raw: Array
-    ) -> tuple[Bases, Bases]:
+    def only(self, used: Collection[int] | None) -> Self:
+        """Return the set with nothing learnt of kernels that are not among ``used``; None: all."""
+        return self
+
+    def pair(self, X: Array, raw: Array, other: Array, other_raw: Array) -> tuple[Bases, Bases]:
         """Return what the learnt kernel between two sets of rows is made of, for either set.
 
         Matrices hold the values between both sets, and stand for both.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -26,11 +26,14 @@ from ..feature_maps import (
     features_of_maps,
     fit_maps,
 )
-from ..limits import GAUSSIAN_FEATURES
+from ..limits import GAUSSIAN_FEATURES, KEPT_MAPS
 from .argument import column_numbers, numbers_by_name, parse_function, parse_maps
 from .base import KernelSet
 from .matrices import FunctionKernels, PairwiseKernel
-from .widths import WidthKernels, parse_widths, uses_widths
+from .widths import WidthKernels, parse_widths
+
+ALTERNATIVES = ("auto", "widths")
+"""Kernels that ``"best"`` chooses from."""
 
 
 @dataclass
@@ -57,7 +60,18 @@ class LinearKernels(KernelSet):
 class MapKernels(KernelSet):
     """Kernels by feature maps, fitted to the training rows.
 
-    A column with ``"auto"`` may have several kernels, of the same name.
+    A column with ``"auto"`` may have several kernels, of the same name. Where there are thousands
+    of columns, maps are let go once their features are made, and fitted again where they are used.
+
+    Attributes
+    ----------
+    fitted : list of tuple
+        Name, map (None for the column itself) and columns of each kernel.
+    dropped : ndarray of int, optional
+        Widths of the kernels whose maps have been let go, zero for the others. Such a map in
+        ``fitted`` has learnt nothing.
+    training : tuple of array and weights, optional
+        The rows that they are fitted to when they are used; without them their features are zero.
     """
 
     maps: list[FeatureMap | str]
@@ -66,6 +80,8 @@ class MapKernels(KernelSet):
     degree: int
     fitted: list[tuple[str, FeatureMap | None, Array]] = field(default_factory=list)
     rows: int | None = None
+    dropped: Array | None = None
+    training: tuple[Array, Array | None] | None = None
     learns = True
 
     @cached_property
@@ -99,48 +115,93 @@ class MapKernels(KernelSet):
     def widths(self) -> list[int]:
         """Number of features of each base kernel."""
         row = np.zeros((1, 1 + max((int(seen.max()) for seen in self.inputs), default=0)))
-        blocks = self._blocks(row, set(range(len(self.fitted))))
-        return [max(1, block.shape[1]) for _, block in blocks]
+        known = self._known(range(len(self.fitted)))
+        widths = (
+            np.zeros(len(self.fitted), dtype=int) if self.dropped is None else self.dropped.copy()
+        )
+        for number, block in self._blocks(row, known):
+            widths[number] = max(1, block.shape[1])
+        return widths.tolist()
 
     def fit(
         self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
     ) -> FeatureBlocks:
         """Fit the maps; return the features of the training rows."""
         self.fitted, self.widths = [], []
-        whole = side_by_side(self._fit_columns(X, weights), len(X))
+        self.dropped, self.training = None, None
+        learnt: list[bool] = []
+        whole = side_by_side(self._fit_columns(X, weights, learnt), len(X))
+        if not all(learnt):
+            self.dropped, self.training = np.where(learnt, 0, self.widths), (X, weights)
         self.names = [label for label, _, _ in self.fitted]
         return FeatureBlocks(beside(whole, place), self.widths)
 
-    def _fit_columns(self, X: Array, weights: Array | None) -> Iterator[Array]:
-        """Fit the maps of one column after another; yield the features of each map."""
+    def _fit_columns(self, X: Array, weights: Array | None, learnt: list[bool]) -> Iterator[Array]:
+        """Fit the maps of one column after another; yield the features of each map.
+
+        Note in ``learnt`` whether a map is kept, or one that has learnt nothing in its place.
+        """
         afford = affordable_functions(self.degree, len(self.maps), self.rows or len(X))
+        blank: dict[str, FeatureMap] = {}
         for label, kind, columns in zip(self.labels, self.maps, self.columns, strict=True):
             if isinstance(kind, str) and kind == "linear":
                 self.fitted.append((label, None, columns))
                 self.widths.append(len(columns))
+                learnt.append(True)
                 yield X[:, columns]
                 continue
             x = _seen(X, columns)
+            keep = not (isinstance(kind, str) and kind == "auto") or len(self.maps) <= KEPT_MAPS
             if isinstance(kind, str):
                 chosen = choose_maps(x, *afford) if kind == "auto" else [MAPS[kind]()]
             else:
                 chosen = [deepcopy(kind)]
+            if not keep:
+                blank |= {key: deepcopy(one) for one in chosen if (key := repr(one)) not in blank}
+            stored = chosen if keep else [blank[repr(one)] for one in chosen]
+            learnt += [keep] * len(chosen)
             for block in fit_maps(chosen, x, weights):
                 # A column without any variation has no function; it keeps one, which is zero.
                 self.widths.append(max(1, block.shape[1]))
                 yield block if block.shape[1] else np.zeros((len(X), 1))
-            self.fitted += [(label, fresh, columns) for fresh in chosen]
+            self.fitted += [(label, one, columns) for one in stored]
 
     def on(
         self, X: Array, raw: Array, place: Any = HOST, used: Collection[int] | None = None
     ) -> FeatureBlocks:
         """Return the features of new rows; those of kernels that are not used are zero."""
-        wanted = range(len(self.fitted)) if used is None else set(used)
+        numbers = range(len(self.fitted)) if used is None else used
+        self._fit_again(numbers)
+        wanted = self._known(numbers)
         ends = np.cumsum([0, *self.widths]).tolist()
         whole = np.zeros((len(X), ends[-1]), order="F")  # zeros that stay so take no memory
         for number, block in self._blocks(X, wanted):
             whole[:, ends[number] : ends[number] + block.shape[1]] = block
         return FeatureBlocks(beside(whole, place), self.widths)
+
+    def only(self, used: Collection[int] | None) -> Self:
+        """Return the set without its rows; maps that were let go are fitted where they are used."""
+        if self.training is None or self.dropped is None:
+            return self
+        self._fit_again(range(len(self.fitted)) if used is None else used)
+        return replace(self, fitted=list(self.fitted), dropped=self.dropped.copy(), training=None)
+
+    def _fit_again(self, numbers: Iterable[int]) -> None:
+        """Fit those of some maps that were let go, if the rows are at hand."""
+        if self.training is None or self.dropped is None:
+            return
+        X, weights = self.training
+        for number in numbers:
+            if self.dropped[number]:
+                name, one, columns = self.fitted[number]
+                assert one is not None
+                fresh = deepcopy(one)
+                fit_maps([fresh], _seen(X, columns), weights)
+                self.fitted[number], self.dropped[number] = (name, fresh, columns), 0
+
+    def _known(self, numbers: Iterable[int]) -> set[int]:
+        """Return those of some kernels whose maps have not been let go."""
+        return {i for i in numbers if self.dropped is None or not self.dropped[i]}
 
     def _blocks(self, X: Array, wanted: Collection[int]) -> Iterator[tuple[int, Array]]:
         """Yield the features of some kernels with their numbers, column after column."""
@@ -223,3 +284,27 @@ def uses_maps(kernels: Any) -> bool:
         else hasattr(head, "features") and hasattr(head, "fit")
         for head in heads
     )
+
+
+def uses_widths(kernels: Any) -> bool:
+    """Tell whether the public ``kernels`` argument has kernels of free widths."""
+    items = kernels if isinstance(kernels, list) else [kernels]
+    heads = [item[0] if isinstance(item, tuple) and item else item for item in items]
+    return any(isinstance(head, str) and head == "widths" for head in heads)
+
+
+def alternatives(kernels: Any) -> dict[str, Any]:
+    """Return the ``kernels`` arguments that ``"best"`` stands for, by name; none without it.
+
+    Columns beside it that are categories are so in all of them.
+    """
+    if isinstance(kernels, str):
+        return dict(zip(ALTERNATIVES, ALTERNATIVES, strict=True)) if kernels == "best" else {}
+    items = kernels if isinstance(kernels, list) else []
+    pairs = [item if isinstance(item, tuple) and len(item) == 2 else (item, None) for item in items]
+    if not any(isinstance(head, str) and head == "best" for head, _ in pairs):
+        return {}
+    return {
+        name: [(name if isinstance(h, str) and h == "best" else h, seen) for h, seen in pairs]
+        for name in ALTERNATIVES
+    }

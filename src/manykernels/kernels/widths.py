@@ -18,9 +18,6 @@ RANK_STEPS = np.linspace(0, 1, 257)
 """Shares of the rows at whose quantiles a column's ranks are looked up. Set by judgement, not
 measured."""
 
-ALTERNATIVES = ("auto", "widths")
-"""Kernels that ``"best"`` chooses from."""
-
 
 @dataclass
 class WidthKernels(KernelSet):
@@ -77,7 +74,8 @@ class WidthKernels(KernelSet):
                 seen = scale[0][known] == raw[:, column]
                 values[:, j] = np.where(seen, known, -1)
             else:
-                values[:, j] = np.interp(raw[:, column], *scale)
+                points, places = scale
+                values[:, j] = np.interp(raw[:, column], points, places)
         pairs = enumerate(zip(self.categorical, self.scales_of, strict=True))
         counts = {j: len(scale[0]) for j, (category, scale) in pairs if category}
         return WidthRows(beside(values, place), counts)
@@ -124,27 +122,3 @@ def parse_widths(
     return WidthKernels(
         [np.array([column]) for column in order], names, [found[column] for column in order]
     )
-
-
-def uses_widths(kernels: Any) -> bool:
-    """Tell whether the public ``kernels`` argument has kernels of free widths."""
-    items = kernels if isinstance(kernels, list) else [kernels]
-    heads = [item[0] if isinstance(item, tuple) and item else item for item in items]
-    return any(isinstance(head, str) and head == "widths" for head in heads)
-
-
-def alternatives(kernels: Any) -> dict[str, Any]:
-    """Return the ``kernels`` arguments that ``"best"`` stands for, by name; none without it.
-
-    Columns beside it that are categories are so in all of them.
-    """
-    if isinstance(kernels, str):
-        return dict(zip(ALTERNATIVES, ALTERNATIVES, strict=True)) if kernels == "best" else {}
-    items = kernels if isinstance(kernels, list) else []
-    pairs = [item if isinstance(item, tuple) and len(item) == 2 else (item, None) for item in items]
-    if not any(isinstance(head, str) and head == "best" for head, _ in pairs):
-        return {}
-    return {
-        name: [(name if isinstance(h, str) and h == "best" else h, seen) for h, seen in pairs]
-        for name in ALTERNATIVES
-    }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, xlogy
+from scipy.special import expit, logit, xlogy
 
 from ..arrays import Array
 from .base import DOMAIN_SLACK
@@ -93,6 +93,11 @@ class Logistic:
     def curvature(self, y: Array, f: Array) -> Array:
         """Return the second derivative."""
         return expit(f) * expit(-f)
+
+    def inverse_gradient(self, y: Array, v: Array) -> Array:
+        """Return the value at which the derivative is v; some 36 at the ends of its range."""
+        least = np.finfo(float).eps
+        return -y * logit(np.clip(-y * v, least, 1 - least))
 
     def conjugate(self, y: Array, v: Array) -> Array:
         """Return the conjugate."""

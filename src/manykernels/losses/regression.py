@@ -33,6 +33,10 @@ class Squared:
         """Return the second derivative."""
         return np.ones_like(f)
 
+    def inverse_gradient(self, y: Array, v: Array) -> Array:
+        """Return the value at which the derivative is v."""
+        return v + y
+
     def conjugate(self, y: Array, v: Array) -> Array:
         """Return the conjugate."""
         return v**2 / 2 + v * y

@@ -184,17 +184,17 @@ class PassFits:
             shares[order],
         )
 
-    def judge(self, rows: Totals) -> Callable[[Result], tuple[float, None]]:
+    def judge(self, rows: Totals) -> Callable[[Result], tuple[Array, None]]:
         """Return a function from results to their mean loss on other rows; a pass for each.
 
         Predictions are not brought here: they stay with the rows.
         """
 
-        def loss(result: Result) -> tuple[float, None]:
+        def loss(result: Result) -> tuple[Array, None]:
             found, weight = rows.total(loss_at, self.recipe, self.model(result)).tolist()
             if not weight > 0:
                 raise ValueError(LIGHT_FOLDS)
-            return found / weight, None
+            return np.array([found / weight]), None
 
         return loss
 

@@ -23,7 +23,7 @@ ENTRY_SHARE = 0.999
 """Kernels whose gradient is this share of the mean gradient in use, or more, may enter."""
 
 IDLE_PASSES = 2
-"""Rounds without a new kernel after which only rounding is left to improve."""
+"""Rounds without a new kernel and without progress after which only rounding is left to improve."""
 
 
 class Growing(PassFits):
@@ -46,7 +46,7 @@ class Growing(PassFits):
         record, family = Record(stop, callback), self.family
         model = self.recipe.nothing() if start is None else self.model(start)
         best: Result | None = None
-        interrupted, idle = False, 0
+        interrupted, idle, smallest = False, 0, np.inf
         try:
             for passes in range(1, stop.max_iter + 1):
                 sums = self.sums(model, True, None)
@@ -66,12 +66,15 @@ class Growing(PassFits):
                 limit = float(theta @ gradients.of(model.indices)) if len(theta) else 0.0
                 room = max(FEWEST_ENTRANTS, len(theta))
                 fresh = gradients.top(room, ENTRY_SHARE * limit, set(model.indices))
-                idle = 0 if fresh else idle + 1
+                better = certificate.relative < 0.5 * smallest
+                smallest = min(smallest, certificate.relative)
+                idle = 0 if fresh or better else idle + 1
                 if idle > IDLE_PASSES:
                     break  # rounding: the set is right and its optimum as good as can be had
                 inside = Whole(self.parts, self.recipe, [*model.indices, *fresh])
                 goal = INNER_SHARE * min(1.0, max(certificate.relative, stop.tol))
-                tight = replace(stop, tol=goal if fresh else INNER_SHARE * goal)
+                # Where no kernel is missing the next optimum may be the last.
+                tight = replace(stop, tol=goal if fresh else INNER_SHARE * stop.tol)
                 model = self.model(inside.solve(solver, strength, tight, rng, best))
         except KeyboardInterrupt:
             if best is None:

@@ -187,7 +187,7 @@ class Whole(PassFits):
         products = self.moments.products[np.ix_(places, places)] / self.moments.weight
         return np.asarray(products @ model.coefficients)
 
-    def judge(self, rows: Totals) -> Callable[[Result], tuple[float, None]]:
+    def judge(self, rows: Totals) -> Callable[[Result], tuple[Array, None]]:
         """Return a function from results to their mean loss on other rows.
 
         For the squared loss from the moments of these, made in one pass.
@@ -200,7 +200,7 @@ class Whole(PassFits):
         mean, products = moments.mean, moments.products / moments.weight
         places_of = {index: i for i, index in enumerate(self.indices)}
 
-        def loss(result: Result) -> tuple[float, None]:
+        def loss(result: Result) -> tuple[Array, None]:
             model = self.model(result)
             chosen = [places_of[index] for index in model.indices]
             columns = [np.flatnonzero(self.owners == i) for i in chosen]
@@ -212,7 +212,7 @@ class Whole(PassFits):
                 level = mean[target] - model.intercept[c] - mean[places] @ w
                 spread = products[target, target] - 2 * products[target, places] @ w
                 total += level**2 + spread + w @ products[np.ix_(places, places)] @ w
-            return float(total) / 2, None
+            return np.array([total / 2]), None
 
         return loss
 

@@ -10,6 +10,7 @@ from scipy import sparse
 from ..arrays import Array
 from ..estimators.base import FamilyMachine
 from ..estimators.validation import column_names
+from ..function.terms import OTHERS
 from ..limits import EFFECT_POINTS, EFFECT_VALUES
 
 
@@ -19,7 +20,8 @@ def drawable_columns(estimator: FamilyMachine, term: str) -> list[int]:
     columns = terms.columns(term)
     factors = terms.factors(term)
     if not factors:
-        raise ValueError(f"term must have variables; got {term!r}, a constant. Choose another.")
+        kind = "all that is in no other term" if term == OTHERS else "a constant"
+        raise ValueError(f"term must have variables; got {term!r}, {kind}. Choose another.")
     if any(len(terms.inputs[j]) == 0 for j in factors):
         raise ValueError(
             f"term must be a function of columns of X; got {term!r}, with a kernel given by its "

@@ -49,7 +49,7 @@ def check_family(estimator: Any) -> FamilyMachine:
 def term_shares(estimator: FamilyMachine) -> list[TermShare]:
     """Return all terms of an estimator, by descending share."""
     terms, columns = estimator.function_.terms, column_names(estimator)
-    kernels = terms.predictor.family.names
+    kernels = terms.factor_names
     table = terms.table(None)
     found = []
     for name, share in zip(table["term"], table["share"], strict=True):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..function import AnovaTerms
 from ..words import SPACE, count, number, percent, plural
 from .subject import Subject
 
@@ -45,15 +46,22 @@ def lede(subject: Subject) -> str:
         return f"Of {considered} considered none matters: the model predicts a constant."
     first, share = str(subject.table["term"].iloc[0]), float(subject.table["share"].iloc[0])
     if number_ == 1:
-        return f"Of {considered} considered one term matters: {first}, {_variance(share)}."
+        return f"Of {considered} considered one term matters: {first}, {_variance(subject, share)}."
     return (
         f"{plural(number_, 'term')} matter, of {considered} considered: together "
-        f"{_variance(together)}. The strongest is {first} ({percent(share)})."
+        f"{_variance(subject, together)}. The strongest is {first} ({percent(share)})."
     )
 
 
-def _variance(share: float) -> str:
-    return f"{percent(min(share, 1.0))} of the variance of the predictions"
+def _variance(subject: Subject, share: float) -> str:
+    return f"{percent(min(share, 1.0))} of {whole(subject)}"
+
+
+def whole(subject: Subject) -> str:
+    """Return what shares of terms are shares of, in a few words."""
+    if isinstance(subject.terms, AnovaTerms):
+        return "the variance of the model if its columns were independent"
+    return "the variance of the predictions"
 
 
 def term_note(subject: Subject) -> str:
@@ -65,16 +73,27 @@ def term_note(subject: Subject) -> str:
         if listed == total
         else f"Listed are the {listed} strongest of {plural(total, 'term')} in use"
     )
-    text = (
-        f"{which}. A term's share is the part of the variance of the predictions over the training "
-        "rows that it accounts for; one below zero works against the others."
-    )
+    text = f"{which}. {share_meaning(subject)}"
     if subject.label is not None:
         text += (
             " Shares are those of all classes together; plots show the decision value of the class "
             f"{subject.label}, the most frequent of {len(subject.classes)}."
         )
     return text
+
+
+def share_meaning(subject: Subject) -> str:
+    """Return what the shares of terms are shares of."""
+    if isinstance(subject.terms, AnovaTerms):
+        meaning = (
+            "A term's share is the part of the variance that the model would have if columns "
+            "varied independently of each other."
+        )
+        return " ".join(part for part in (meaning, subject.terms.caution) if part)
+    return (
+        "A term's share is the part of the variance of the predictions over the training rows that "
+        "it accounts for; one below zero works against the others."
+    )
 
 
 def interaction_note(subject: Subject) -> str:
@@ -89,7 +108,7 @@ def interaction_note(subject: Subject) -> str:
         return "The model has no terms: it predicts the same for all rows."
     if not shares:
         return "The kernels of this model are not functions of single columns."
-    text = f"Of the variance of the predictions, {_listing(shares)}."
+    text = f"Of {whole(subject)}, {_listing(shares)}."
     if not subject.interacts:
         return f"{text} No term joins two variables: there is nothing to draw."
     return f"{text} Strongest: {_strongest_together(subject)}."

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ..arrays import Array
 from ..baselines.simple import SimpleModels
 from ..estimators.validation import column_names
-from ..function import Terms
+from ..function import AnovaTerms, Terms
 from ..limits import SHOWN_ROWS
 from ..registry import ESTIMATORS
 from ..words import count, number, plural
@@ -74,9 +74,9 @@ class Subject:
         return str(kind) if rows is None else f"{count(size)} {kind}"
 
     @cached_property
-    def terms(self) -> Terms:
+    def terms(self) -> Terms | AnovaTerms:
         """The terms of the learnt function."""
-        terms: Terms = self.estimator.function_.terms
+        terms: Terms | AnovaTerms = self.estimator.function_.terms
         return terms
 
     @cached_property

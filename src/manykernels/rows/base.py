@@ -52,10 +52,11 @@ class Fits(Protocol):
     def grow(self, greedy: Greedy, stop: StopRule, rng: np.random.Generator) -> Iterator[Result]:
         """Yield the models of 0, 1, 2, ... terms."""
 
-    def judge(self, rows: Any) -> Callable[[Result], tuple[float, Array | None]]:
-        """Return a function from models to their mean loss on other rows and predictions there.
+    def judge(self, rows: Any) -> Callable[[Result], tuple[Array, Array | None]]:
+        """Return a function from models to their losses on other rows and predictions there.
 
-        Rows in parts keep their predictions: None.
+        The losses are what each row adds to the mean loss. Rows in parts keep theirs, and their
+        predictions: the mean loss alone, and None.
         """
 
     def predictor(self, result: Result) -> Predictor:

@@ -224,7 +224,7 @@ class MemoryFits:
         return growing(greedy, self.problem, self.family, stop.max_iter, stop.max_time, rng)
 
     def judge(self, rows: MemoryRows) -> HeldOut:
-        """Return a function from models to their mean loss on other rows and predictions there."""
+        """Return a function from models to their losses on other rows and predictions there."""
         return HeldOut(self, rows)
 
     def predictor(self, result: Result) -> Predictor:
@@ -234,7 +234,7 @@ class MemoryFits:
 
 
 class HeldOut:
-    """The mean loss of the models of one path on other rows, and predictions there."""
+    """What other rows add to the mean loss of the models of one path, and predictions there."""
 
     def __init__(self, fits: MemoryFits, rows: MemoryRows) -> None:
         self.fits, self.rows = fits, rows
@@ -249,8 +249,8 @@ class HeldOut:
         """All base kernels on the rows."""
         return self.bases()
 
-    def __call__(self, result: Result) -> tuple[float, Array]:
-        """Return the mean loss, and decision values of shape (n_new, c)."""
+    def __call__(self, result: Result) -> tuple[Array, Array]:
+        """Return what each row adds to the mean loss, and decision values of shape (n_new, c)."""
         solution, problem = result.solution, self.fits.problem
         family = self.fits.family
         whole = family.listable and len(result.indices) == family.distinct
@@ -267,8 +267,8 @@ class HeldOut:
             learnt = without_shares(family, result, 0.0)
             values = learnt.decision(bases or self.bases(used))
         held = self.rows.weights / (self.rows.weights.sum() or 1.0)
-        losses = problem.loss.value(self.rows.y, values)
-        return float(np.sum(held[:, None] * losses)), values + self.fits.centre
+        losses = held * problem.loss.value(self.rows.y, values).sum(axis=1)
+        return losses, values + self.fits.centre
 
 
 def _refuse_overflow(bases: Bases, degree: int) -> None:

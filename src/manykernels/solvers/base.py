@@ -72,8 +72,9 @@ def refuse_kinks(loss: Loss, where: str) -> None:
 class State(Protocol):
     """A solver before step k.
 
-    It may also say that it is ``closed`` (see :class:`Result`), and how many ``steps`` it took to
-    get there if that is not k - 1.
+    It may also say that it is ``closed`` (see :class:`Result`), how many ``steps`` it took to get
+    there if that is not k - 1, and that it ``ended`` a solver that stops by no tolerance. One that
+    is not ``final`` may have a method ``finish``: the solution at its weights, and its certificate.
     """
 
     @property

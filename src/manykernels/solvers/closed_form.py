@@ -41,7 +41,8 @@ class ClosedForm:
 
     The kernel is :math:`\sum_d \rho_d^{-2} Q_d` for a product family. With fewer features than
     rows it is a ridge problem in feature space, else one with an n x n matrix. Of a family of
-    more than 10,000 kernels the result lists those that 1,000 draws from q hit, of a continuum none.
+    more than 10,000 kernels the result lists those that 1,000 draws from q hit; of a continuum,
+    none.
     """
 
     needs: ClassVar[Needs] = Needs(lambda p: p == 2, "p = 2", summed=True)

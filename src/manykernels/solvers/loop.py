@@ -125,7 +125,7 @@ def run(
         solution,
         certificate,
         getattr(state, "steps", state.k - 1),
-        finished if certificate.kind == "none" else certificate.relative <= tol,
+        finished if certificate.kind == "none" else ended_by_itself(state, certificate, tol),
         interrupted,
         history,
         state.constants,
@@ -134,15 +134,25 @@ def run(
     )
 
 
+def ended_by_itself(state: State, certificate: Certificate, tol: float) -> bool:
+    """Tell whether a gap met the tolerance, or a solver that knows none came to its end."""
+    return certificate.relative <= tol or getattr(state, "ended", False)
+
+
 def finish(
     problem: Problem, family: KernelFamily, state: State, rng: np.random.Generator, draws: int
 ) -> tuple[DualSolution, Certificate]:
     """Return the solution at the state's weights, from scratch, and its best certificate.
 
+    A state may have a way of its own, ``finish``.
+
     The kernel kept along a run carries the rounding of all its updates, and an interrupted step
     may be half done; here it is made anew and the dual solved to 1e-10. The certificate is exact
     where that is affordable, else from fresh draws, whose number is given.
     """
+    own = getattr(state, "finish", None)
+    if own is not None:
+        return own()
     solution = solve(problem, system_of(family, *state.weights), state.solution)
     gradient = family.at(solution.alpha)
     if affordable(family, problem.y.shape[1]):

@@ -234,7 +234,7 @@ class ProductPricer:
             left, _, right = self.layout.sides(degree)
             middle = kernels[i, None] if degree > 2 else np.empty((len(i), 0), dtype=int)
             found = np.hstack([left.table[begins[i]], middle, right.table[j + first]])
-            indices += [tuple(row) for row in found.astype(int).tolist()]
+            indices += [tuple(row) for row in self.layout.products(found.astype(int)).tolist()]
             values.append(scores)
         return indices, np.concatenate(values)
 

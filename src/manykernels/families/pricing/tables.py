@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise, product
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -125,7 +127,7 @@ class Layout:
 
     A product of degree d >= 3 with sorted factors is cut after its middle factor m: all products
     with the same m are pairs of a beginning :math:`(i_1 \le \dots \le m)` and an ending
-    :math:`(\ge m, \dots)`.
+    :math:`(\ge m, \dots)`. Base kernels stand here in the order of their numbers of features.
 
     Parameters
     ----------
@@ -143,6 +145,15 @@ class Layout:
     _made: dict[tuple[int, bool], Side] = field(default_factory=dict)
     _orders: dict[tuple[int, int], tuple[Any, Any]] = field(default_factory=dict)
 
+    @cached_property
+    def order(self) -> Array:
+        """Base kernels by ascending number of features: in tables, i stands for ``order[i]``."""
+        return np.argsort(self.bases.sizes, kind="stable")
+
+    def products(self, table: Array) -> Array:
+        """Return the products of base kernels that the rows of a table stand for."""
+        return np.sort(self.order[table], axis=1)
+
     def sides(self, degree: int) -> tuple[Side, Side, Side]:
         """Return the beginnings of products of one degree, single kernels, and the endings."""
         lengths = (0, degree) if degree < 2 else ((degree - 1) // 2 or 1, degree // 2)
@@ -153,10 +164,12 @@ class Layout:
             table = all_indices(self.bases.count, length, self.strict)
             if by_last and length > 1:
                 table = table[np.argsort(table[:, -1], kind="stable")]
-            columns: Any = dense(self.bases.features)
-            owners = np.repeat(np.arange(self.bases.count), self.bases.sizes)
             if length != 1:
-                columns, owners = self.bases.products([tuple(row) for row in table.tolist()])
+                named = self.order[table].tolist()
+                columns, owners = self.bases.products([tuple(row) for row in named])
+            else:
+                columns = self._by_width()
+                owners = np.repeat(np.arange(self.bases.count), self.bases.sizes[self.order])
             ends = table[:, -1 if by_last else 0] if length else np.zeros(1, dtype=int)
             self._made[length, by_last] = Side(
                 table,
@@ -166,6 +179,22 @@ class Layout:
             )
         left, singles, right = (self._made[one] for one in wanted)
         return left, singles, right
+
+    def _by_width(self) -> Any:
+        """Return the features of the base kernels in their order here."""
+        features, bases = dense(self.bases.features), self.bases
+        if np.all(np.diff(bases.sizes) >= 0):
+            return features
+        own = beside(features, self.precision.place, self.precision.products)
+        parts = [np.arange(*bases.offsets[j : j + 2]) for j in self.order.tolist()]
+        return take(own, np.concatenate(parts), axis=1)
+
+    @cached_property
+    def runs(self) -> Array | None:
+        """Where base kernels of one number of features end, if many have the same; on the host."""
+        edges = np.flatnonzero(np.diff(self.bases.sizes[self.order], append=0, prepend=0))
+        few = self.bases.count < limits.RUN_KERNELS * (len(edges) - 1)
+        return None if few or self.bases.single or self.precision.device else edges
 
     def pieces(self, degree: int, left: Side, right: Side) -> Iterator[Piece]:
         """Yield pieces of work that hold all products of one degree, given their two sides."""
@@ -244,6 +273,8 @@ class Tables:
 
     def of_piece(self, piece: Piece, vectors: Any, squared: bool, kind: Any = None) -> Any:
         """Return the table of a piece, made in another type of numbers if one is given."""
+        if piece.degree == 2 and self.layout.runs is not None:
+            return self._pairs(piece, vectors, squared)
         left, singles, _ = self.layout.sides(piece.degree)
         ours, group = left.features(piece.left), piece.kernels and singles.features(piece.kernels)
         parts = ours, group, piece.right
@@ -262,6 +293,46 @@ class Tables:
         table = xp.reshape(table, (begins * width, count))
         every = (width * np.arange(begins)[:, None] + starts).ravel()
         return segment_sums(table, every, axis=0)
+
+    def _pairs(self, piece: Piece, vectors: Any, squared: bool) -> Any:
+        """Return the table of pairs of base kernels.
+
+        Kernels of one number of features lie side by side: their first features times the first
+        ones of others are one matrix product, so that features are added up as whole tables.
+        """
+        left, _, right = self.layout.sides(2)
+        starts = piece.left.start, piece.right.start
+        shape = piece.left.stop - starts[0], piece.right.stop - starts[1]
+        table = np.zeros(shape, dtype=right.columns.dtype)
+        for ours, first in self._runs(left, piece.left, squared):
+            for theirs, last in self._runs(right, piece.right, squared):
+                block = table[
+                    ours.start - starts[0] : ours.stop - starts[0],
+                    theirs.start - starts[1] : theirs.stop - starts[1],
+                ]
+                for c, one in product(range(vectors.shape[1]), first):
+                    weighted = (one * vectors[:, c][:, None]).T
+                    for other in last:
+                        inner = weighted @ other
+                        if not squared:
+                            inner *= inner
+                        block += inner
+        return table
+
+    def _runs(self, side: Side, part: slice, squared: bool) -> Iterator[tuple[slice, list[Any]]]:
+        """Yield base kernels of one number of features: their first ones, their second ones, ...
+
+        If they are to be squared, the sum of their squares.
+        """
+        assert self.layout.runs is not None
+        for start, stop in pairwise(self.layout.runs.tolist()):
+            some = slice(max(start, part.start), min(stop, part.stop))
+            if some.start >= some.stop:
+                continue
+            columns = side.columns[:, side.features(some)]
+            width = int(side.offsets[start + 1] - side.offsets[start])
+            features = [columns[:, i::width] for i in range(width)]
+            yield some, [sum(one**2 for one in features)] if squared else features
 
     def of_rows(
         self, degree: int, begins: Array, kernels: Array, vectors: Any, squared: bool

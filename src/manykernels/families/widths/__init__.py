@@ -9,8 +9,10 @@ from .ascent import score_and_gradient
 from .cells import CellFamily, cell_family, cell_kernels
 from .family import WidthFamily, WidthField
 from .laws import Gamma, LogUniform, WidthGrid, WidthLaw
+from .radial import ROUGH_MIXTURE, radial_nodes
 
 __all__ = [
+    "ROUGH_MIXTURE",
     "CellFamily",
     "Gamma",
     "LogUniform",
@@ -20,5 +22,6 @@ __all__ = [
     "WidthLaw",
     "cell_family",
     "cell_kernels",
+    "radial_nodes",
     "score_and_gradient",
 ]

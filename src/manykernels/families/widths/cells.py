@@ -45,6 +45,8 @@ class CellFamily(KernelFamily):
         The exponent :math:`\nu = p/(2-p)` that the weights are for.
     law, cells, degree, shapes, rho, names
         As in :func:`cell_family`.
+    training : WidthRows, optional
+        The training rows, which kernels between new rows and these are made of.
     """
 
     def __init__(
@@ -57,11 +59,12 @@ class CellFamily(KernelFamily):
         shapes: tuple[str, ...],
         rho: ArrayLike | None = None,
         names: Sequence[str] | None = None,
+        training: WidthRows | None = None,
     ) -> None:
         columns = bases.count // (len(shapes) * cells)
-        super().__init__(bases, names or [f"x{j}" for j in range(columns)])
+        super().__init__(bases, [f"x{j}" for j in range(columns)] if names is None else names)
         self.nu, self.law, self.cells = nu, law, cells
-        self.degree, self.shapes = degree, shapes
+        self.degree, self.shapes, self.training = degree, shapes, training
         no_rows = GramStack(np.empty((columns, 0, 0)))
         self.sets = ProductFamily(no_rows, degree, Interactions(), rho)
 
@@ -107,10 +110,15 @@ class CellFamily(KernelFamily):
         parts = [f"{self.names[j]} {cell + 1}/{self.cells}" for j, cell in places]
         return f"{shape}({', '.join(parts)})"
 
-    def on(self, bases: GramStack) -> Self:  # type: ignore[override]
-        """Return the same family on other rows."""
+    def on(self, bases: GramStack | WidthRows) -> Self:
+        """Return the same family on other rows: mean kernels, or rows of columns to make them of.
+
+        The latter are between these rows and the training rows.
+        """
+        if isinstance(bases, WidthRows):
+            bases = cell_kernels(bases, self.law, self.cells, self.shapes, self.training)
         settings = self.nu, self.law, self.cells, self.degree, self.shapes
-        return type(self)(bases, *settings, self.sets.rho, self.names)
+        return type(self)(bases, *settings, self.sets.rho, self.names, self.training)
 
 
 def cell_family(
@@ -148,7 +156,7 @@ def cell_family(
     shapes = check_shapes(shapes, PRODUCT_SHAPES)
     law = LogUniform() if law is None else law
     bases = cell_kernels(rows, law, cells, shapes)
-    return CellFamily(bases, nu, law, cells, degree, shapes, rho, names)
+    return CellFamily(bases, nu, law, cells, degree, shapes, rho, names, rows)
 
 
 def cell_kernels(

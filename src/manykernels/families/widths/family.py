@@ -98,7 +98,7 @@ class WidthFamily(KernelFamily):
         r"""Return :math:`\rho_{|S|}^{-2}`."""
         return self.sets.weights(self.products(indices))
 
-    def on(self, bases: WidthRows) -> Self:  # type: ignore[override]
+    def on(self, bases: WidthRows) -> Self:
         """Return the same family on other rows."""
         return type(self)(bases, self.degree, self.shapes, self.law, self.rho, self.names)
 

@@ -154,7 +154,7 @@ class Layer:
         One column after another, O(p) for each and each Newton step; all draws have the first
         column's density in common.
         """
-        out = np.empty((count, len(product)))
+        out = rng.random((count, len(product)))  # points, each replaced by the width it leads to
         height = max(1, BATCH_ENTRIES // max(1, len(outer)))
         for start in range(0, count, height):
             block = out[start : start + height]
@@ -162,8 +162,7 @@ class Layer:
             for position, j in enumerate(product):
                 values, places = self.column(j)
                 masses = self.column_masses(state, product, position)
-                points = rng.random(len(block))
-                block[:, position] = self.law.conditional(values, masses, points)
+                block[:, position] = self.law.conditional(values, masses, block[:, position])
                 kernels = np.exp(-block[:, position, None] * values)
                 state = state * kernels[:, places]
         return out

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...arrays import Array
 
-RADIAL_NODES = 60
-"""Number of Gaussian products that make up a radial kernel, which they do to 5e-10 at every
-distance, zero included (``tests/test_width_laws.py``). Thirty equal steps in ln tau from -5 to 9
-are as good from exponents of 0.14 on, but 0.006 too low at zero."""
 
-LOG_TAU = -5.0, 40.0
-"""Least and largest logarithm of the common factor tau: below them the mixture has a share of
-1e-17, above them one of 1e-9."""
+class Mixture(NamedTuple):
+    """How finely a radial kernel is made of Gaussian products.
 
-GRADING = 22.0
-"""Logarithm of the precision that steps in ln tau = x are graded for: a step of pi^2 / (E - x / 2)
-gives errors of exp(-E) wherever the mixture has a density of exp(-x / 2). Best of 21 to 30 tried
-with these ends and this number of nodes."""
+    Attributes
+    ----------
+    products : int
+        Number of products.
+    grading : float
+        Logarithm of the precision that steps in ln tau = x are graded for: a step of
+        pi^2 / (E - x / 2) gives errors of exp(-E) wherever the mixture has a density of
+        exp(-x / 2).
+    lowest, highest : float
+        Ends of ln tau.
+    """
+
+    products: int
+    grading: float
+    lowest: float
+    highest: float
 
 
-def radial_nodes() -> tuple[Array, Array]:
+FINE_MIXTURE = Mixture(60, 22.0, -5.0, 40.0)
+"""Right to 5e-10 at every distance, zero included (``tests/test_width_laws.py``). Thirty equal
+steps from -5 to 9 are as good from exponents of 0.14 on, but 0.006 too low at zero."""
+
+ROUGH_MIXTURE = Mixture(20, 12.0, -3.5, 20.0)
+"""Right to 7e-6; grading and ends are the best of some hundred tried."""
+
+
+def radial_nodes(mixture: Mixture = FINE_MIXTURE) -> tuple[Array, Array]:
     r"""Return factors :math:`\tau_k` and weights :math:`w_k` of sum one.
 
     .. math:: e^{-\sqrt u} = \int_0^\infty \frac{e^{-1/(4\tau)}}{2\sqrt\pi\,\tau^{3/2}}
@@ -29,8 +46,9 @@ def radial_nodes() -> tuple[Array, Array]:
 
     The trapezoidal rule in y, where :math:`E x - x^2/4 = y` and :math:`x = \ln\tau`.
     """
-    first, last = (GRADING * x - x**2 / 4 for x in LOG_TAU)
-    y = np.linspace(first, last, RADIAL_NODES)
-    x = 2 * GRADING - 2 * np.sqrt(GRADING**2 - y)
-    density = np.exp(-np.exp(-x) / 4 - x / 2) / (GRADING - x / 2)
+    grading = mixture.grading
+    first, last = (grading * x - x**2 / 4 for x in (mixture.lowest, mixture.highest))
+    y = np.linspace(first, last, mixture.products)
+    x = 2 * grading - 2 * np.sqrt(grading**2 - y)
+    density = np.exp(-np.exp(-x) / 4 - x / 2) / (grading - x / 2)
     return np.exp(x), density / density.sum()

@@ -30,18 +30,24 @@ Columns = tuple[int, ...]
 """A set of columns, ascending."""
 
 BLOCK_ROWS = 2_048
-"""Training rows whose products of kernels are made at a time: some megabytes, which stay in the
-processor's cache. Set by judgement, not measured."""
+"""Training rows whose products of kernels are made at a time at the most: some megabytes. Set by
+judgement, not measured."""
 
-SINGLE_ROWS = 8_192
+BLOCK_ENTRIES = 2**23
+"""Distances of rows from nodes, over all columns, that are held at a time: 64 MB."""
+
+VALUE_ROWS = 256
+"""New rows on which components are evaluated at a time: with 32 basis functions 2 MB for a pair."""
+
+SINGLE_ROWS = 2_048
 """Training rows from which on products of kernels are made in single precision, in half the time.
 Set by judgement, not measured."""
 
-SINGLE_ERROR = 1e-3
+SINGLE_ROUNDING = 1e-3
 """Largest error of single precision, relative to the coefficients that are to be found: 1e-7 for
 each entry, times the norm of the rows' coefficients."""
 
-NEGLIGIBLE = 1e-3
+NARROW_PART = 1e-3
 """Bound of the sum of all that is left out of a component of products of kernels too narrow to
 matter, relative to the deviation of the function."""
 
@@ -72,15 +78,14 @@ class Component:
     def values(self, marginals: Mapping[int, Marginal], rows: Array) -> Array:
         """Return the component on rows, of shape (n, c); O(n q^d c), some rows at a time."""
         out = np.empty((len(rows), self.coefficients.shape[-1]))
-        height = max(1, BLOCK_ROWS // 8)
-        for start in range(0, len(rows), height):
-            part = rows[start : start + height]
+        for start in range(0, len(rows), VALUE_ROWS):
+            part = rows[start : start + VALUE_ROWS]
             left: Any = self.coefficients[None]
             for j, size in zip(self.columns, self.coefficients.shape, strict=False):
                 known = marginals[j].at(part[:, j], size)
                 flat = left.reshape(left.shape[0], size, -1)
                 left = known @ flat[0] if len(flat) == 1 else np.matmul(known[:, None], flat)[:, 0]
-            out[start : start + height] = left
+            out[start : start + VALUE_ROWS] = left
         return out
 
     def energies(self, column: int) -> Array:
@@ -118,7 +123,7 @@ def components(
     wanted = sorted(sets, key=lambda u: (len(u), u))
     found = {u: np.zeros((model.alpha.shape[1], *(ranks[j, len(u)] for j in u))) for u in wanted}
     rough = 1e-7 * np.linalg.norm(model.alpha) * np.abs(model.theta).sum()
-    single = len(model.alpha) >= SINGLE_ROWS and rough <= SINGLE_ERROR * deviation
+    single = len(model.alpha) >= SINGLE_ROWS and rough <= SINGLE_ROUNDING * deviation
     dtype = np.float32 if single else np.float64
     own = [
         [u for u in wanted if set(u) <= set(p.columns) and len(u) >= least]
@@ -128,8 +133,10 @@ def components(
     projections = {
         j: marginals[j].projection[:, : 1 + size].T.astype(dtype) for j, size in highest.items()
     }
-    for start in range(0, len(model.alpha), BLOCK_ROWS):
-        block = slice(start, start + BLOCK_ROWS)
+    nodes = sum(len(law.nodes) for law in marginals.values())
+    height = min(BLOCK_ROWS, max(1, BLOCK_ENTRIES // max(1, nodes)))
+    for start in range(0, len(model.alpha), height):
+        block = slice(start, start + height)
         alpha, values = model.alpha[block].T, model.values[block]
         apart: dict[tuple[int, int], Array] = {}
         for product, inside in zip(model.products, own, strict=True):
@@ -139,7 +146,7 @@ def components(
             for j, s in zip(product.columns, product.widths, strict=True):
                 if (j, product.power) not in apart:
                     far = marginals[j].distances(values[:, j], product.power)
-                    apart[j, product.power] = -far.T.astype(dtype, order="C")
+                    apart[j, product.power] = np.negative(far.T.astype(dtype, order="C"))
                 factors[j] = projections[j] @ np.exp(apart[j, product.power] * dtype(s))
             _add(found, product.weight, inside, factors, alpha, ranks)
     return {u: Component(u, np.moveaxis(values, 0, -1)) for u, values in found.items()}
@@ -153,7 +160,7 @@ def _least_sizes(
     In a component of size d a product has at most its weight, times the sum of the sizes of the
     rows' coefficients, times the means of its kernels of all but d columns.
     """
-    most = np.abs(model.alpha).sum(axis=0).max() / (NEGLIGIBLE * max(deviation, 1e-300))
+    most = np.abs(model.alpha).sum(axis=0).max() / (NARROW_PART * max(deviation, 1e-300))
     found = []
     for product in model.products:
         means = []

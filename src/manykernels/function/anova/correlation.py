@@ -14,7 +14,9 @@ HIGH_CORRELATION = 0.7
 correlation of 0.95 a pair got a share of 0.18."""
 
 
-def correlated(values: Array, weights: Array, columns: Sequence[int]) -> list[tuple[int, int, float]]:
+def correlated(
+    values: Array, weights: Array, columns: Sequence[int]
+) -> list[tuple[int, int, float]]:
     """Return pairs of columns of high correlation, the highest first; O(n r^2).
 
     Parameters

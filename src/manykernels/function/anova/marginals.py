@@ -14,8 +14,8 @@ from ...bases import WidthRows
 from .model import ProductKernel
 
 NODES = 48
-"""Most nodes that stand for the values of a column. With so many the variance of a normal column
-changes by some 0.1 %."""
+"""Most nodes that stand for the values of a column. On 200 rows of four columns no share
+changed by more than 0.002 from 48 nodes to a node for each value."""
 
 
 @dataclass(frozen=True)

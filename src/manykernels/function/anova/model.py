@@ -11,16 +11,12 @@ import numpy as np
 from ...arrays import Array
 from ...backend import on_host, times, to_host
 from ...bases import WidthKernel, WidthRows
+from ...families.widths import ROUGH_MIXTURE, radial_nodes
 from ...limits import DEVICE_BLOCK_BYTES
 
 HEIGHT, WIDTH = 1_024, 4_096
 """New rows and training rows in one block of kernel values on the host: 32 MB. The fastest of four
 sizes tried on 32,000 rows of 8 columns."""
-
-LOG_TAU = np.linspace(-4.0, 9.0, 20)
-"""Nodes in ln tau of the mixture of Gaussian products that a radial kernel is. The rule's error is
-of order exp(-pi^2 / step) = 6e-7; what lies above the last node is 0.006 at most, where two rows
-agree in all columns."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +94,7 @@ class WidthModel:
         :math:`\sqrt{s}`.
         """
         found = []
-        tau = np.exp(LOG_TAU)
-        # d tau = tau d ln tau
-        mixture = (LOG_TAU[1] - LOG_TAU[0]) * np.exp(-0.25 / tau) / np.sqrt(4 * np.pi * tau)
+        tau, mixture = radial_nodes(ROUGH_MIXTURE)
         for (shape, columns, widths), theta in zip(self.kernels, self.theta.tolist(), strict=True):
             if not theta:
                 continue

@@ -27,19 +27,23 @@ SCREENED = 64
 """Most columns whose total indices are sampled: those whose kernels vary most. Set by judgement,
 not measured."""
 
-PAIR_RANK = 24
-"""Most basis functions of a column in a pair. Set by judgement: 24 smooth functions are all there is
-to see in a figure."""
+PAIR_RANK = 32
+"""Most basis functions of a column in a pair. Set by judgement: a step has 98 % of its variance in
+the first 32 functions."""
 
-LEAST_RANK, MOST_RANK = {3: 6}, {3: 12}
-"""Basis functions of a column in sets of three, at least and at most; 4 and 6 in larger ones."""
+TRIPLE_RANKS = 6, 12
+"""Basis functions of a column in sets of three, at least and at most. Set by judgement: work grows
+with their cube."""
+
+LARGER_RANKS = 4, 6
+"""Basis functions of a column in sets of four or more, at least and at most. Set by judgement."""
 
 LOST = 1e-3
 """Part of a column's variance in pairs and alone that its basis in larger sets may leave out."""
 
-TOTAL_ENTRIES, REST_ENTRIES = 3e8, 1e9
+TOTAL_ENTRIES, REST_ENTRIES = 1e8, 1e9
 """Values of kernels from which the total indices of columns, and the variance of what is in no
-listed set, are estimated: some 5 and 15 seconds on one core."""
+set looked at, are estimated: at 8 columns some 1 and 10 seconds on one core."""
 
 BATCH = 256
 """Points in a batch of those at which the rest is sampled."""
@@ -83,14 +87,14 @@ def decompose(
     weights: Array,
     order: int,
     rng: np.random.Generator,
-    smallest: float = SMALLEST_TOTAL,
 ) -> Anova:
     """Return the components of a function, of sets of up to ``order`` columns.
 
     Columns alone and pairs come first. A larger set is looked at if each of its columns may have
-    ``smallest`` of the variance in interactions that are not known yet: its total index (sampled
-    where columns are many) less the components found. That bounds the share of every set with the
-    column. What is left of the variance is sampled at points of the product of the marginals.
+    ``SMALLEST_TOTAL`` of the variance in interactions that are not known yet: its total index
+    (sampled where columns are many) less the components found. That bounds the share of every
+    set with the column. What is left of the variance is sampled at points of the product of the
+    marginals.
 
     Parameters
     ----------
@@ -102,8 +106,6 @@ def decompose(
         Most columns of a set.
     rng : Generator
         For the points.
-    smallest : float, default=0.005
-        Least share of the variance that is looked for.
     """
     marginals = {
         j: marginal(
@@ -117,14 +119,14 @@ def decompose(
     search = _Search(model, marginals, order, rng)
     active = [j for j in model.columns if len(marginals[j].nodes) > 1]
     totals = search.totals(active)
-    found = search.of([(), *((j,) for j in active), *search.sets(totals, 2, smallest)])
+    found = search.of([(), *((j,) for j in active), *search.sets(totals, 2)])
     mean = found.pop(()).coefficients
     for size in range(3, order + 1):
         left = {
             j: total - sum(part.variance for u, part in found.items() if j in u)
             for j, total in totals.items()
         }
-        found |= search.of(search.sets(left, size, smallest), found.values())
+        found |= search.of(search.sets(left, size), found.values())
     rest, error = search.rest(found, mean)
     return Anova(marginals, mean, found, rest, error)
 
@@ -142,8 +144,8 @@ class _Search:
         self.model, self.marginals, self.order, self.rng = model, marginals, order, rng
         self.kernels = [set(product.columns) for product in model.products]
         self.cost = max(1, len(model.alpha) * len(model.kernels))
-        self.values = model.decision(self.draw(64))
-        self.variance = float(np.sum(np.var(self.values, axis=0)))
+        roughly = model.decision(self.draw(BATCH // 4))
+        self.variance = float(np.sum(np.var(roughly, axis=0)))
 
     def draw(self, count: int) -> WidthRows:
         """Return points of the product of the marginals, all of them nodes."""
@@ -182,11 +184,11 @@ class _Search:
             for weight, power, width in columns_kernels(self.model.products, j)
         )
 
-    def sets(self, bounds: dict[int, float], size: int, smallest: float) -> Iterator[Columns]:
+    def sets(self, bounds: dict[int, float], size: int) -> Iterator[Columns]:
         """Yield the sets of a size that are worth a look, by bounds of their columns' parts."""
         if size > self.order:
             return
-        worth = [j for j, bound in bounds.items() if bound > smallest * self.variance]
+        worth = [j for j, bound in bounds.items() if bound > SMALLEST_TOTAL * self.variance]
         worth = sorted(worth, key=lambda j: -bounds[j])
         worth = sorted(worth[: _columns_for(PAIRS if size == 2 else SETS, size)])
         for u in combinations(worth, size):
@@ -214,7 +216,8 @@ class _Search:
                 energies[: len(own)] += own
         after = energies.sum() - np.cumsum(energies)
         needed = 1 + int(np.sum(after > LOST * energies.sum()))
-        return min(full, max(LEAST_RANK.get(size, 4), min(needed, MOST_RANK.get(size, 6))))
+        least, most = TRIPLE_RANKS if size == 3 else LARGER_RANKS
+        return min(full, max(least, min(needed, most)))
 
     def rest(self, found: dict[Columns, Component], mean: Array) -> tuple[float, float]:
         """Return the variance of what is in no component found, and its standard error.
@@ -254,7 +257,7 @@ class _Search:
 
 
 def _columns_for(sets: int, size: int) -> int:
-    """Return how many columns have no more than so many sets of a size."""
+    """Return the largest number of columns that has at most ``sets`` sets of a size."""
     count = size
     while comb(count + 1, size) <= sets:
         count += 1

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 LISTED = 0.001
 """Least share of a component that is a term of its own; smaller ones are part of the rest."""
 
-SPREAD_ENTRIES = 3e8
+SPREAD_ENTRIES = 1.5e8
 """Values of kernels for predictions on training rows, whose spread terms are compared with: some
-4 seconds on one core."""
+2 seconds on one core."""
 
 SPREAD_ROWS = 400, 4_000
 """Training rows for the spreads at least and at most."""
@@ -84,7 +84,7 @@ class AnovaTerms:
     def anova(self) -> Anova:
         """The components that were looked at."""
         rng = np.random.default_rng(self.seed)
-        return decompose(self.model, self.row_weights, self.order, rng, 5 * self.listed)
+        return decompose(self.model, self.row_weights, self.order, rng)
 
     @cached_property
     def _sets(self) -> dict[str, Columns]:
@@ -165,7 +165,7 @@ class AnovaTerms:
         weights = self.row_weights[chosen] / self.row_weights[chosen].sum()
         parts = self._parts(model.rows.take(chosen), self.names)
         whole = _deviation(sum(parts.values(), np.zeros(())), weights)
-        return {n: _deviation(part, weights) / whole if whole else 0.0 for n, part in parts.items()}
+        return {name: _deviation(part, weights) / (whole or np.inf) for name, part in parts.items()}
 
     @cached_property
     def correlated(self) -> list[tuple[int, int, float]]:

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from ...arrays import Array
 from ...bases.width_rows import WidthKernel
-from .scores import Scores
+from .scores import WidthScores
 
 LEAST_WIDTH, LARGEST_WIDTH = 1e-3, 50.0
 """Widths that an ascent may try, for columns of variance about one. Those of the prototype."""
@@ -27,7 +27,7 @@ class Found(NamedTuple):
 
 
 def climb(
-    scores: Scores, shape: str, widths: Array, degree: int | None, steps: int
+    scores: WidthScores, shape: str, widths: Array, degree: int | None, steps: int
 ) -> Found | None:
     """Return the kernel that an ascent from given widths ends at; None where it loses all columns.
 
@@ -57,7 +57,7 @@ def widths_of(kernel: WidthKernel, count: int) -> Array:
     return widths
 
 
-def ascend(scores: Scores, shape: str, widths: Array, steps: int) -> Array:
+def ascend(scores: WidthScores, shape: str, widths: Array, steps: int) -> Array:
     """Return widths with a larger score, by L-BFGS on its logarithm inside the columns given."""
     inside = widths > 0
     if shape == "laplace":

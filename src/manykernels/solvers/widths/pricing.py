@@ -14,7 +14,7 @@ from ...dual import GramSystem, solve
 from ...families import WidthFamily
 from ...objective import Problem
 from .ascent import Found, climb, widths_of
-from .scores import Scores
+from .scores import WidthScores
 
 ISOTROPIC = (0.05, 0.3, 1.0, 4.0)
 """Widths of the first kernels, all columns together; those of the prototype."""
@@ -88,7 +88,7 @@ class Pricing(NamedTuple):
         alpha: Array,
         heavy: Sequence[WidthKernel],
         rng: np.random.Generator,
-    ) -> Scores:
+    ) -> WidthScores:
         """Return scores on rows drawn for this pricing, made to estimate those on all rows."""
         bases, spread = family.bases, 1.0
         if bases.rows > self.rows:
@@ -98,14 +98,14 @@ class Pricing(NamedTuple):
         alpha = alpha / (np.sqrt(np.sum(alpha**2)) or 1.0)
         columns = np.arange(bases.count)
         if bases.count > PAIRED_COLUMNS:
-            wide = Scores(bases, columns[:0])
+            wide = WidthScores(bases, columns[:0])
             wide.at(alpha, spread)
             columns = self.mattering(wide, heavy)
-        scores = Scores(bases, columns)
+        scores = WidthScores(bases, columns)
         scores.at(alpha, spread)
         return scores
 
-    def mattering(self, scores: Scores, heavy: Sequence[WidthKernel]) -> Array:
+    def mattering(self, scores: WidthScores, heavy: Sequence[WidthKernel]) -> Array:
         """Return columns for Laplace kernels: those of heavy kernels and of a radial ascent."""
         importance = np.zeros(scores.count)
         for place, kernel in enumerate(heavy):

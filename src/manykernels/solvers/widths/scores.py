@@ -1,4 +1,4 @@
-r"""Scores :math:`\alpha^\top K_s\alpha` of kernels with widths s on some rows, and slopes."""
+r"""WidthScores :math:`\alpha^\top K_s\alpha` of kernels with widths s on some rows, and slopes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST_VALUE = 1e-37
 """Values of kernels below this count as this much in logarithms: about the least float32."""
 
 
-class Scores:
+class WidthScores:
     r"""The scores of any kernels at a dual point, on the host in single precision.
 
     With W = :math:`\alpha\alpha^\top \odot K_s` the score is the sum of W, and its derivative in

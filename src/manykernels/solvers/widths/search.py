@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import compress
 from typing import Any, ClassVar
 
@@ -92,8 +93,8 @@ class WidthSearch:
         family: KernelFamily,
         rng: np.random.Generator,
         start: Result | None = None,
-    ) -> Iterator[FinalState]:
-        """Yield the one state at the end of the search.
+    ) -> Iterator[SearchState | SearchEnd]:
+        """Yield the search after each round, then the model on all rows.
 
         From the kernels of a start, if there is one, with one round at most on each subset.
         """
@@ -102,6 +103,8 @@ class WidthSearch:
         indices: list[Any] = [] if start is None else list(start.indices)
         theta: Array = np.empty(0) if start is None else start.theta
         most = len(indices) and 1
+        finish = partial(whole_model, problem, family, pricing=pricing, rng=rng)
+        number = 0
         subsets = nested_rows(problem, [stage.rows for stage in self.stages], rng)
         for rows, stage in zip(subsets, self.stages, strict=False):
             here, task = family, part_of(problem, rows)
@@ -114,16 +117,71 @@ class WidthSearch:
                 indices = indices + fresh
                 theta = np.append(theta, np.zeros(len(indices) - len(theta)))
             rounds = min(most, stage.rounds) if most else stage.rounds
-            indices, theta = learn(task, here, indices, theta, pricing, rounds, stage.steps, rng)
-        system = whole_system(family, indices, theta, rng)
-        solution = solve(problem, system, tol=FINAL_TOL)
-        certificate = estimated(problem, family, solution, indices, theta, pricing, rng)
-        yield FinalState(1, (indices, theta), len(indices), solution, certificate)
+            found = learning(task, here, indices, theta, pricing, rounds, stage.steps, rng)
+            for indices, theta, solution in found:
+                number += 1
+                yield SearchState(number, (indices, theta), solution, finish)
+        solution, certificate = finish((indices, theta))
+        yield SearchEnd(number + 1, (indices, theta), len(indices), solution, certificate)
 
     resume = iterate
 
 
-def learn(
+@dataclass(frozen=True)
+class SearchState:
+    """The search after a round.
+
+    Attributes
+    ----------
+    k : int
+        Number of the round.
+    weights : tuple of list and ndarray
+        The kernels and their weights.
+    solution : DualSolution
+        Their predictor on the rows of the round.
+    complete : callable
+        From the weights to the predictor on all rows and its certificate.
+    """
+
+    k: int
+    weights: tuple[list[Any], Array]
+    solution: DualSolution
+    complete: Callable[[tuple[list[Any], Array]], tuple[DualSolution, Certificate]]
+
+    certificate = Certificate(np.inf, np.inf, "estimate")
+    final = False
+    constants = memory = None
+
+    @property
+    def active(self) -> int:
+        """Number of kernels with a weight."""
+        return len(self.weights[0])
+
+    def finish(self) -> tuple[DualSolution, Certificate]:
+        """Return the predictor on all rows and its certificate."""
+        return self.complete(self.weights)
+
+
+@dataclass(frozen=True)
+class SearchEnd(FinalState):
+    """The model on all rows, at the end of the search, which no tolerance decides."""
+
+    ended = True
+
+
+def whole_model(
+    problem: Problem,
+    family: WidthFamily,
+    weights: tuple[list[Any], Array],
+    pricing: Pricing,
+    rng: np.random.Generator,
+) -> tuple[DualSolution, Certificate]:
+    """Return the predictor of given weights on all rows, and an estimate of its gap."""
+    solution = solve(problem, whole_system(family, *weights, rng), tol=FINAL_TOL)
+    return solution, estimated(problem, family, solution, *weights, pricing, rng)
+
+
+def learning(
     problem: Problem,
     family: WidthFamily,
     indices: Sequence[WidthKernel],
@@ -132,8 +190,11 @@ def learn(
     rounds: int,
     steps: int,
     rng: np.random.Generator,
-) -> tuple[list[WidthKernel], Array]:
-    """Return better kernels and weights than those given, after some rounds on a family's rows."""
+) -> Iterator[tuple[list[WidthKernel], Array, DualSolution]]:
+    """Yield better kernels and weights than those given, and their predictor, after each round.
+
+    On a family's rows; of no rounds, the best weights.
+    """
     kernels = HeldKernels(family, indices)
     now = weigh(problem, kernels, theta, WEIGHING_GAP, WEIGHING_STEPS)
     for _ in range(rounds):
@@ -148,8 +209,11 @@ def learn(
         moved, theta = slide(problem, family, kernels.indices, theta, steps)
         kernels = HeldKernels(family, moved, kernels)
         now = weigh(problem, kernels, theta, WEIGHING_GAP, WEIGHING_STEPS, now.solution)
-    kernels, theta = without_zeros(kernels, now)
-    return kernels.indices, theta
+        live, shares = without_zeros(kernels, now)
+        yield live.indices, shares, now.solution
+    if not rounds:
+        live, shares = without_zeros(kernels, now)
+        yield live.indices, shares, now.solution
 
 
 def without_zeros(kernels: HeldKernels, now: Weighed) -> tuple[HeldKernels, Array]:

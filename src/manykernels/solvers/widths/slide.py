@@ -13,7 +13,7 @@ from ...dual import DualSolution, GramSystem, solve
 from ...families import WidthFamily
 from ...objective import Problem
 from .ascent import LARGEST_WIDTH, LEAST_WIDTH, kernel_of, widths_of
-from .scores import Scores
+from .scores import WidthScores
 from .threads import Together, side_by_side
 
 SLIDE_TOL = 1e-8
@@ -40,7 +40,7 @@ def slide(
     inside = widths > 0
     laplace = [kernel for kernel in kernels if kernel[0] == "laplace"]
     paired = np.unique([j for kernel in laplace for j in kernel[1]]).astype(int)
-    scores = Scores(family.bases, paired)
+    scores = WidthScores(family.bases, paired)
     shapes = [kernel[0] for kernel in kernels]
     scales, size = family.weights(kernels), len(kernels)
     solution: DualSolution | None = None

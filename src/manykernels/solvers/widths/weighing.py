@@ -20,10 +20,10 @@ SUM_STIFFNESS = 10.0
 """How stiff the spring is that holds the sum of the weights at one within a Newton step, in units
 of the largest curvature in a weight. Set by judgement, not measured."""
 
-LEAST_SHARE = 1e-4
+KEPT_DECREASE = 1e-4
 """Share of the decrease that the slope promises which a step must keep, or else is halved."""
 
-HALVINGS = 8
+STEP_HALVINGS = 8
 """Most times that a step is halved. Set by judgement, not measured."""
 
 
@@ -62,7 +62,7 @@ def weigh(
     :math:`\theta \ge 0`, a nonnegative quadratic problem in which a spring and its multiplier hold
     the sum at one, so that weights become zero and leave zero at once. It costs one dual solution
     and one factorisation, O(n^3 + n^2 m). Ends when the duality gap over the set is below ``tol``
-    times the objective, or after so many steps.
+    times the objective, or after a number of steps.
     """
     now = at_weights(problem, kernels, theta, start)
     for _ in range(steps):
@@ -71,9 +71,9 @@ def weigh(
         step = newton_step(problem, now)
         promised = problem.slope(now.gradients) @ step
         length, value = 1.0, now.solution.objective
-        for _ in range(HALVINGS):
+        for _ in range(STEP_HALVINGS):
             trial = at_weights(problem, kernels, now.theta + length * step, now.solution)
-            if trial.solution.objective <= value - LEAST_SHARE * length * promised:
+            if trial.solution.objective <= value - KEPT_DECREASE * length * promised:
                 now = trial
                 break
             length /= 2
@@ -109,6 +109,6 @@ def newton_step(problem: Problem, now: Weighed) -> Array:
     slopes = problem.slope(now.gradients)
     spring = SUM_STIFFNESS * float(np.diag(curvature).max())
     multiplier = float(now.theta @ slopes)
-    right = slopes + curvature @ now.theta - multiplier + spring
-    point = nonnegative_minimum(curvature + spring, right)
+    downhill = slopes - multiplier + spring * (1 - now.theta.sum())
+    point = now.theta + nonnegative_minimum(curvature + spring, downhill, now.theta)
     return point / point.sum() - now.theta if point.sum() > 0 else np.zeros_like(now.theta)

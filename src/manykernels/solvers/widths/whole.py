@@ -15,7 +15,7 @@ from ...dual import ConjugateSystem, GramSystem
 from ...families import WidthFamily
 from .threads import one_by_one, side_by_side
 
-BLOCK_ROWS = 256
+KERNEL_ROWS = 256
 """Rows of a block of the kernel matrix on the host. Set by judgement, not measured."""
 
 DEVICE_BLOCK_ROWS = 2_048
@@ -78,7 +78,7 @@ class WholeKernel:
     @property
     def blocks(self) -> list[slice]:
         """Rows that are made at a time."""
-        height = BLOCK_ROWS if on_host(self.bases.matrix) else DEVICE_BLOCK_ROWS
+        height = KERNEL_ROWS if on_host(self.bases.matrix) else DEVICE_BLOCK_ROWS
         return [
             slice(start, min(start + height, self.rows)) for start in range(0, self.rows, height)
         ]

@@ -18,8 +18,9 @@ PATIENT_EXCHANGES = 3
 is moved, which always ends (Portugal, Judice, Vicente 1994)."""
 
 JITTER = 1e-10
-"""What is added to the diagonal of a problem in lengths, as a share of it, so that kernels that are
-the same on all rows do not make it singular."""
+"""What is added to the diagonal of a problem in steps of lengths, as a share of it, so that kernels
+that are the same on all rows do not make it singular. It shortens steps; it does not move the
+optimum, at which the step is zero."""
 
 
 def minimum_in_lengths(
@@ -27,10 +28,11 @@ def minimum_in_lengths(
     right: Array,
     directions: Array,
     owners: Array,
+    present: Array,
     weights: Array,
     strength: float,
 ) -> tuple[Array, Array]:
-    r"""Return the minimum of the quadratic model of a problem of p = 1, and the groups' lengths.
+    r"""Return the step to the minimum of the quadratic model of p = 1, and the lengths there.
 
     A group's coefficients are :math:`w_i = a_i u_i + t_i`, :math:`a_i \ge 0` its length along its
     present direction and :math:`t_i \perp u_i`. To second order the penalty is
@@ -42,20 +44,24 @@ def minimum_in_lengths(
     group) the best t for given lengths is one linear system, and what is left is a problem in the
     lengths alone: the Schur complement of G + :math:`\lambda\,\mathrm{diag}(1/\theta)` in the
     coordinates across, plus :math:`\lambda 1 1^\top`. One factorisation, however many lengths end
-    at zero: O(m^3 + m^2 k) for m coefficients, outputs counted, of k groups.
+    at zero: O(m^3 + m^2 k) for m coefficients, outputs counted, of k groups. All is done in steps
+    from the present coefficients, so that rounding is a share of the step and not of them.
 
     Parameters
     ----------
     matrices : sequence of c arrays of shape (m, m)
         Second derivative G of the risk, for each output.
     right : ndarray of shape (m, c)
-        The model is :math:`\frac12\langle w, Gw\rangle - \langle b, w\rangle`; this is b.
+        Of a step d the model is :math:`\frac12\langle d, Gd\rangle - \langle b, d\rangle`; this
+        is b, the slope of the risk downwards.
     directions : ndarray of shape (m, c)
         The groups' present directions, each of length one.
     owners : ndarray of int of shape (m,)
         The group of each coefficient.
+    present : ndarray of shape (k,)
+        The groups' present lengths; zero for those that enter.
     weights : ndarray of shape (k,)
-        :math:`\theta_i > 0`, present lengths as shares of their sum.
+        :math:`\theta_i > 0`, present lengths as shares of their sum; a little for those of zero.
     strength : float
         :math:`\lambda`.
     """
@@ -74,13 +80,14 @@ def minimum_in_lengths(
     rest, pull = half[:, :-1], half[:, -1]
     reduced = whole[np.ix_(along, along)] - rest.T @ rest
     reduced = np.outer(mirrors.signs, mirrors.signs) * (reduced + reduced.T) / 2 + strength
-    lengths = nonnegative_minimum(reduced, mirrors.signs * (linear[along] - rest.T @ pull))
-    point = np.empty(size * outputs)
-    point[along] = mirrors.signs * lengths
-    point[across] = factor.solve(linear[across] - mixed @ point[along])
+    down = mirrors.signs * (linear[along] - rest.T @ pull) - strength * present.sum()
+    change = nonnegative_minimum(reduced, down, present)
+    step = np.empty(size * outputs)
+    step[along] = mirrors.signs * change
+    step[across] = factor.solve(linear[across] - mixed @ step[along])
     found = np.empty(size * outputs)
-    found[order] = mirrors(point[:, None])[:, 0]
-    return found.reshape(outputs, size).T, lengths
+    found[order] = mirrors(step[:, None])[:, 0]
+    return found.reshape(outputs, size).T, present + change
 
 
 class Mirrors:
@@ -119,28 +126,30 @@ class Mirrors:
         return self(self(matrix).T)
 
 
-def nonnegative_minimum(matrix: Array, right: Array) -> Array:
-    """Minimise a quadratic over points that are not negative, by block principal pivoting.
+def nonnegative_minimum(matrix: Array, right: Array, start: Array) -> Array:
+    """Return the step to the minimum of a quadratic over points that are not negative.
 
-    Coordinates below zero become zero, those of zero that would lower the quadratic become free,
-    all at once; O(k^3) for each exchange, of which there are some five. Where rounding has left no
-    quadratic with a minimum, the answer is zero: no step.
+    By block principal pivoting: coordinates below zero become zero, those of zero that would lower
+    the quadratic become free, all at once; O(k^3) for each exchange, of which there are some five.
+    ``right`` is minus the gradient at the start, of coordinates that are not negative. Where
+    rounding has left no quadratic with a minimum, there is no step.
     """
     size = np.abs(np.diag(matrix))
     matrix = matrix + np.diag(JITTER * np.maximum(size, size.max(initial=0.0) * JITTER))
     free = np.ones(len(right), dtype=bool)
     least, patience = len(right) + 1, PATIENT_EXCHANGES
-    point = np.zeros(len(right))
+    step = np.zeros(len(right))
     for _ in range(PIVOT_ROUNDS):
-        point = np.zeros(len(right))
+        step = -start
         if free.any():
             try:
                 factor, _ = factorise(matrix[np.ix_(free, free)])
             except LinAlgError:
                 return np.zeros(len(right))
-            point[free] = factor.solve(right[free])
-        slope = matrix @ point - right
-        wrong = np.where(free, point < 0, slope < -JITTER * np.abs(right).max(initial=0.0))
+            step[free] = factor.solve(right[free] - matrix[np.ix_(free, ~free)] @ step[~free])
+        slope = matrix @ step - right
+        least_slope = -JITTER * np.abs(right).max(initial=0.0)
+        wrong = np.where(free, start + step < 0, slope < least_slope)
         number = int(np.count_nonzero(wrong))
         if not number:
             break
@@ -151,4 +160,4 @@ def nonnegative_minimum(matrix: Array, right: Array) -> Array:
         else:
             last = int(np.flatnonzero(wrong)[-1])
             free[last] = not free[last]
-    return np.maximum(point, 0.0)
+    return np.maximum(step, -start)

@@ -8,6 +8,7 @@ from ...arrays import Array
 from ...backend import on_host
 from ...families import KernelFamily
 from ...families.pricing import Pricer, Shortlist, pricer
+from ...limits import ENUMERATION_WORK
 
 SINGLE_ERROR = 1e-4
 """Relative error of gradients in single precision, with room to spare: on the tables of
@@ -30,16 +31,17 @@ enters."""
 class Prices:
     """Finds the kernels of largest gradient, and bounds the gradients of all.
 
-    Kernels of one feature are priced in double precision on the host. Those of several features,
-    and all kernels on a device, are priced in single precision, which takes half the time and
-    memory. On a device those listed are priced once more in double; on the host the best of them,
-    and on request all kernels.
+    Kernels of one feature are priced in double precision on the host, and so are all where that
+    takes milliseconds. Others of several features, and all kernels on a device, are priced in
+    single precision, which takes half the time and memory. On a device those listed are priced once
+    more in double; on the host the best of them, and on request all kernels.
     """
 
     def __init__(self, family: KernelFamily) -> None:
         self.family = family
         away = family.explicit and not on_host(family.bases.matrix)
-        self.refines = family.explicit and not (away or family.blocks.single)
+        several = family.explicit and not (away or family.blocks.single)
+        self.refines = several and family.enumeration_work > ENUMERATION_WORK
         self.rough = away or self.refines
         self.pricer = pricer(family, bits=32 if self.rough else 64)
         self.exact: Pricer | None = None

@@ -34,6 +34,10 @@ FLAT = 1e-6
 """Mean curvature of a loss, as a share of its largest, below which some is added so that Newton
 steps have a length. Set by judgement, not measured."""
 
+TWIN_MARGIN = 1e-10
+"""Share by which the gradient of a column must exceed the limit to enter. By rounding alone the
+twin of a column in use would, and make the system of both singular; a problem in lengths is not."""
+
 OBJECTIVE_ROUNDING = 1e-14
 """Relative change of an objective that is no more than rounding."""
 
@@ -232,11 +236,14 @@ class Model:
         gradient: Array,
         curvature: Array | None,
     ) -> None:
-        self.problem, self.groups = problem, groups
+        self.problem, self.groups, self.gradient = problem, groups, gradient
         weights, outputs = problem.weights[:, None], range(problem.y.shape[1])
+        self.slope = np.sum(weights * slopes, axis=0)
         self.norms, steep = groups.norms(groups.coefficients), groups.norms(gradient)
         self.total = float(self.norms.sum())
-        self.free = (self.norms > 0) | (steep > problem.strength * self.total * (1 + 1e-10))
+        self.single = len(groups.owners) == groups.count
+        margin = TWIN_MARGIN if self.single else OBJECTIVE_ROUNDING
+        self.free = (self.norms > 0) | (steep > problem.strength * self.total * (1 + margin))
         new = self.norms == 0
         lengths = np.where(new, steep, self.norms)
         lengths = np.where(lengths > 0, lengths, 1.0)[groups.owners, None]
@@ -268,7 +275,7 @@ class Model:
 
     def trials(self) -> tuple[Callable[[], FeatureGroups], ...]:
         """Return the steps to try, one after another, until one lowers the objective."""
-        if len(self.groups.owners) == self.groups.count:
+        if self.single:
             return self.bold_step, self.careful_step
         return partial(self.step_in_lengths, True), partial(self.step_in_lengths, False)
 
@@ -278,17 +285,20 @@ class Model:
         numbers = np.cumsum(self.free) - 1
         weights = np.where(self.norms > 0, self.norms, self.short) / (self.total or self.short)
         local = rows[self.inside]
-        found, lengths = minimum_in_lengths(
+        centres, owners = np.stack(self.centres)[:, local], numbers[groups.owners[rows]]
+        step, lengths = minimum_in_lengths(
             [matrix[np.ix_(local, local)] for matrix in self.matrices],
-            self.right[local],
+            centres.T * self.slope - self.gradient[rows],
             self.directions[rows],
-            numbers[groups.owners[rows]],
+            owners,
+            self.norms[self.free],
             weights[self.free],
             self.problem.strength,
         )
+        found = groups.coefficients[rows] + step
         if bold:
-            found = found * (lengths > 0)[numbers[groups.owners[rows]], None]
-        return self._with(rows, found, np.stack(self.centres)[:, local])
+            found = found * (lengths > 0)[owners, None]
+        return self._with(rows, found, centres)
 
     def _with(self, rows: Array, found: Array, centres: Array) -> FeatureGroups:
         """Return coefficients of some columns, all others zero, and the best constants."""

@@ -33,9 +33,8 @@ FIRST_GAP = 0.01
 """Relative gap to which the problem on the set is solved before the family is first priced, where a
 run starts from another strength. Set by judgement, not measured."""
 
-FINEST_GAP = 1e-10
-"""Least relative gap to which the problem on a set is ever solved. Set by judgement,
-not measured."""
+FINEST_GAP = 1e-15
+"""Least relative gap to which the problem on a set is ever solved: what rounding leaves."""
 
 ANALYTIC_UPDATES = 300
 """Most analytic updates of the weights in one round. Set by judgement, not measured."""
