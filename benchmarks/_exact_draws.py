@@ -78,36 +78,79 @@ def uniformity(p_values):
     }
 
 
+def chi_squares(kind, index_set, rng, points, other):
+    """Return the number of kernels, p-values of draws of products, and other ones beside them.
+
+    Draws are from the tree of masses, kernels never listed; ``other(drawn, truth, rng)`` gets the
+    counts of each draw and the probabilities.
+    """
+    right, beside = [], []
+    for _ in range(points):
+        X, rho = table_of(rng, 20, 5), rng.uniform(0.7, 1.5, size=4)
+        bases = bases_of(kind, X)
+        grams = bases.grams if kind == "matrices" else np.einsum("ij,kj->jik", X, X)
+        family = ProductFamily(bases, 3, index_set, rho, enumerate_below=0.0)
+        alpha = rng.normal(size=(20, 1))
+        truth = listed_probabilities(family, grams, alpha)
+        for _ in range(REPEATS):
+            draw = family.at(alpha).draw(DRAWS, rng)
+            drawn = dict(zip(draw.indices, draw.counts.tolist(), strict=True))
+            right.append(chi_square(drawn, truth, DRAWS))
+            beside.append(other(drawn, truth, rng))
+    return len(truth), right, beside
+
+
+def against_wrong_law(drawn, truth, rng):
+    """Return the p-value of the same draws against a law 20 % off."""
+    return chi_square(drawn, tilted(truth, 0.2), DRAWS)
+
+
+def of_numpy(drawn, truth, rng):
+    """Return the p-value of as many draws by NumPy from the listed probabilities."""
+    counts = rng.multinomial(DRAWS, np.array(list(truth.values())))
+    return chi_square(dict(zip(truth, counts.tolist(), strict=True)), truth, DRAWS)
+
+
 def product_draws():
-    """Return chi-square tests of draws of products, from the tree of masses, never listed."""
+    """Return chi-square tests of draws of products."""
     out, every = [], []
     for kind in ("columns", "matrices"):
         for index_set in (Tuples(2.0), Monomials(), Interactions()):
             rng = np.random.default_rng([1, len(out)])
-            right, wrong = [], []
-            for _ in range(POINTS):
-                X, rho = table_of(rng, 20, 5), rng.uniform(0.7, 1.5, size=4)
-                bases = bases_of(kind, X)
-                grams = bases.grams if kind == "matrices" else np.einsum("ij,kj->jik", X, X)
-                family = ProductFamily(bases, 3, index_set, rho, enumerate_below=0.0)
-                alpha = rng.normal(size=(20, 1))
-                truth = listed_probabilities(family, grams, alpha)
-                for _ in range(REPEATS):
-                    draw = family.at(alpha).draw(DRAWS, rng)
-                    drawn = dict(zip(draw.indices, draw.counts.tolist(), strict=True))
-                    right.append(chi_square(drawn, truth, DRAWS))
-                    wrong.append(chi_square(drawn, tilted(truth, 0.2), DRAWS))
+            number, right, wrong = chi_squares(kind, index_set, rng, POINTS, against_wrong_law)
             every += right
             out.append(
                 {
                     "kernels": f"{index_set.name}, {kind}",
-                    "number": len(truth),
+                    "number": number,
                     **uniformity(right),
                     "median against a law 20 % off": np.median(wrong),
                 }
             )
     out.append({"kernels": "all together", "number": "", **uniformity(every)})
     return pd.DataFrame(out)
+
+
+def more_product_draws():
+    """Return the same with other seeds, four times as many, beside draws by NumPy."""
+    out, every, others = [], [], []
+    for kind in ("columns", "matrices"):
+        for place, index_set in enumerate((Tuples(2.0), Monomials(), Interactions())):
+            rng = np.random.default_rng([99, place, kind == "columns"])
+            _, right, control = chi_squares(kind, index_set, rng, 4 * POINTS, of_numpy)
+            every, others = every + right, others + control
+            out.append(compared(f"{index_set.name}, {kind}", right, control))
+    out.append(compared("all together", every, others))
+    return pd.DataFrame(out)
+
+
+def compared(label, right, control):
+    """Return a row: p-values of draws and of NumPy's."""
+    return {
+        "kernels": label,
+        **uniformity(right),
+        "the same of NumPy's draws": stats.kstest(control, "uniform").pvalue,
+    }
 
 
 class ContinuousTruth:
