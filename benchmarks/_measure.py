@@ -45,12 +45,12 @@ def _memory(name):
 
 
 def write_page(name, title, text, tables, script):
-    """Write docs/benchmarks/NAME.md with its tables; return the page."""
+    """Write docs/benchmarks/NAME.md with its tables, (heading, words if any, frame) each."""
     DOCS.mkdir(parents=True, exist_ok=True)
     page = [f"# {title}\n", f"Made by `python dev.py bench benchmarks/{script}` on {machine()}.\n"]
     page.append(text.strip() + "\n")
-    for heading, frame in tables:
-        page += [f"## {heading}\n", markdown(frame)]
+    for heading, *words, frame in tables:
+        page += [f"## {heading}\n", *(part.strip() + "\n" for part in words), markdown(frame)]
     content = "\n".join(page)
     (DOCS / f"{name}.md").write_text(content)
     print(content)
@@ -69,7 +69,7 @@ def _cell(value):
     if isinstance(value, float):
         if pd.isna(value):
             return ""
-        return f"{value:.2g}" if abs(value) < 1000 else f"{value:,.0f}"
+        return f"{value:.2g}" if abs(value) < 99.5 else f"{value:,.0f}"
     return str(value)
 
 
