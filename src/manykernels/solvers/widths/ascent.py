@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.optimize import minimize
 
@@ -19,16 +17,9 @@ FLAT_WIDTH = 3e-3
 within some 1 % of one for most pairs of rows. Set by judgement, not measured."""
 
 
-class Found(NamedTuple):
-    """A kernel and its score, scale factor left out, on the rows it was priced on."""
-
-    kernel: WidthKernel
-    score: float
-
-
 def climb(
     scores: WidthScores, shape: str, widths: Array, degree: int | None, steps: int
-) -> Found | None:
+) -> WidthKernel | None:
     """Return the kernel that an ascent from given widths ends at; None where it loses all columns.
 
     Columns of zero width stay out. Where more than ``degree`` columns are left, those of the
@@ -38,8 +29,7 @@ def climb(
     if degree is not None and np.count_nonzero(widths >= FLAT_WIDTH) > degree:
         widths = np.where(widths >= np.sort(widths)[-degree], widths, 0.0)
         widths = ascend(scores, shape, widths, steps)
-    kernel = kernel_of(shape, widths)
-    return kernel and Found(kernel, scores(shape, widths_of(kernel, scores.count))[0])
+    return kernel_of(shape, widths)
 
 
 def kernel_of(shape: str, widths: Array) -> WidthKernel | None:

@@ -13,7 +13,7 @@ from ...bases.width_rows import WidthKernel
 from ...dual import GramSystem, solve
 from ...families import WidthFamily
 from ...objective import Problem
-from .ascent import Found, climb, widths_of
+from .ascent import climb, widths_of
 from .scores import WidthScores
 
 ISOTROPIC = (0.05, 0.3, 1.0, 4.0)
@@ -46,14 +46,11 @@ class Pricing(NamedTuple):
     ----------
     rows : int
         Rows that scores are computed on, drawn anew each time.
-    climbs : int
-        Ascents for each shape, from the starts of the largest scores.
     steps : int
         Most quasi-Newton steps of an ascent.
     """
 
     rows: int
-    climbs: int = 2
     steps: int = 25
 
     def best(
@@ -62,25 +59,21 @@ class Pricing(NamedTuple):
         alpha: Array,
         heavy: Sequence[WidthKernel],
         rng: np.random.Generator,
-    ) -> list[Found]:
-        """Return the best kernel found of each shape, at a dual point of shape (n, c).
+    ) -> list[WidthKernel]:
+        """Return kernels of large gradient, some of each shape, at a dual point of shape (n, c).
 
-        ``heavy`` are kernels to start from too, the heaviest first.
+        Ascents start from the best of equal widths, of random ones and of ``heavy`` kernels, the
+        heaviest of which stand first. One from each kind: those from heavy kernels have large
+        scores from the start, but mostly lead back to them.
         """
         scores = self.scores(family, alpha, heavy, rng)
-        starts = starting_widths(scores.count, heavy, rng)
         out = []
         for shape in family.shapes:
-            values = [scores(shape, widths)[0] for widths in starts]
-            ends = [
-                climb(scores, shape, starts[i], family.degree, self.steps)
-                for i in np.argsort(values)[::-1][: self.climbs]
-            ]
-            kept = [end for end in ends if end is not None]
-            if kept:
-                scales = family.weights([end.kernel for end in kept])
-                out.append(kept[int(np.argmax(scales * [end.score for end in kept]))])
-        return out
+            for starts in starting_widths(scores.count, heavy, rng):
+                values = [scores(shape, widths)[0] for widths in starts]
+                start = starts[int(np.argmax(values))]
+                out.append(climb(scores, shape, start, family.degree, self.steps))
+        return [kernel for kernel in out if kernel is not None]
 
     def scores(
         self,
@@ -112,19 +105,21 @@ class Pricing(NamedTuple):
             importance += widths_of(kernel, scores.count) / (1 + place)
         end = climb(scores, "radial", isotropic(scores.count, 1.0), None, self.steps)
         if end is not None:
-            importance += widths_of(end.kernel, scores.count)
+            importance += widths_of(end, scores.count)
         return np.sort(np.argsort(importance)[::-1][:PAIRED_COLUMNS])
 
 
 def starting_widths(
     count: int, heavy: Sequence[WidthKernel], rng: np.random.Generator
-) -> list[Array]:
+) -> list[list[Array]]:
     """Return widths to start from: equal, random and sparse, and those of heavy kernels."""
-    starts = [isotropic(count, total) for total in ISOTROPIC[1:]]
-    for number in range(SPARSE_STARTS):
-        draws = rng.gamma(SPARSE_SHAPE, size=count)
-        starts.append(draws * (5.0 if number % 2 else 1.0) / count)
-    return starts + [widths_of(kernel, count) for kernel in heavy[:HEAVY_STARTS]]
+    totals = [5.0 if number % 2 else 1.0 for number in range(SPARSE_STARTS)]
+    kinds = [
+        [isotropic(count, total) for total in ISOTROPIC[1:]],
+        [rng.gamma(SPARSE_SHAPE, size=count) * total / count for total in totals],
+        [widths_of(kernel, count) for kernel in heavy[:HEAVY_STARTS]],
+    ]
+    return [kind for kind in kinds if kind]
 
 
 def first_kernels(
@@ -140,7 +135,7 @@ def first_kernels(
     if family.degree is not None and family.degree < count:
         nothing = GramSystem(filled(0.0, (family.rows,) * 2, family.bases.matrix))
         found = pricing.best(family, solve(problem, nothing).alpha, [], rng)
-        sets = list(dict.fromkeys(end.kernel[1] for end in found))
+        sets = list(dict.fromkeys(kernel[1] for kernel in found))
     return [
         (shape, columns, (total / len(columns),) * len(columns))
         for columns in sets

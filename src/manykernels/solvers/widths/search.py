@@ -32,6 +32,10 @@ not measured."""
 WEIGHING_STEPS = 10
 """Most Newton steps on the weights of a set. Set by judgement, not measured."""
 
+ROUND_GAIN = 0.01
+"""Share of the objective that a round must gain for another one to follow on the same rows. Set by
+judgement, not measured."""
+
 LIGHT_WEIGHT = 1e-4
 """Weights below this are zero: each kernel costs a pass over all pairs of rows. Set by judgement,
 not measured."""
@@ -46,14 +50,14 @@ FINAL_TOL = 1e-8
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of the search: how many rows, how many rounds on them, and steps of each slide."""
+    """A part of the search: its rows, most rounds on them, and most steps of each slide."""
 
     rows: int
     rounds: int
     steps: int
 
 
-STAGES = (Stage(750, 2, 25), Stage(1_500, 1, 15), Stage(3_000, 0, 0))
+STAGES = (Stage(750, 8, 25), Stage(1_500, 2, 15), Stage(3_000, 0, 0))
 """Rows, rounds and steps of slides. On grid_stability a slide on 3,000 rows took 20 s and lowered
 the objective by .4 %, one on 750 rows 1 s and 30 %."""
 
@@ -64,8 +68,8 @@ class WidthSearch:
 
     The first kernels have equal widths for all columns. Each round
 
-    1. finds kernels of large gradient by ascents in the logarithms of their widths, one of each
-       shape, and adds them,
+    1. finds kernels of large gradient by ascents in the logarithms of their widths, some of
+       each shape, and adds them,
     2. optimises all weights, and drops zeros,
     3. lets all widths and weights slide downhill in the objective together.
 
@@ -76,7 +80,7 @@ class WidthSearch:
     Parameters
     ----------
     stages : tuple of Stage
-        Numbers of rows, ascending, rounds on them, and most steps of their slides.
+        Numbers of rows, ascending, most rounds on them, and most steps of their slides.
     pricing_rows : int
         Rows that a pricing looks at, drawn anew for each.
     """
@@ -96,13 +100,12 @@ class WidthSearch:
     ) -> Iterator[SearchState | SearchEnd]:
         """Yield the search after each round, then the model on all rows.
 
-        From the kernels of a start, if there is one, with one round at most on each subset.
+        From the kernels of a start, if there is one.
         """
         assert isinstance(family, WidthFamily)
         pricing = Pricing(self.pricing_rows)
         indices: list[Any] = [] if start is None else list(start.indices)
         theta: Array = np.empty(0) if start is None else start.theta
-        most = len(indices) and 1
         finish = partial(whole_model, problem, family, pricing=pricing, rng=rng)
         number = 0
         subsets = nested_rows(problem, [stage.rows for stage in self.stages], rng)
@@ -113,11 +116,10 @@ class WidthSearch:
                 here.room = family.room
             if rows is subsets[0]:
                 fresh = [k for k in first_kernels(task, here, pricing, rng) if k not in indices]
-                theta = theta if most else np.full(len(fresh), 1 / len(fresh))
+                theta = theta if indices else np.full(len(fresh), 1 / len(fresh))
                 indices = indices + fresh
                 theta = np.append(theta, np.zeros(len(indices) - len(theta)))
-            rounds = min(most, stage.rounds) if most else stage.rounds
-            found = learning(task, here, indices, theta, pricing, rounds, stage.steps, rng)
+            found = learning(task, here, indices, theta, pricing, stage, rng)
             for indices, theta, solution in found:
                 number += 1
                 yield SearchState(number, (indices, theta), solution, finish)
@@ -187,8 +189,7 @@ def learning(
     indices: Sequence[WidthKernel],
     theta: Array,
     pricing: Pricing,
-    rounds: int,
-    steps: int,
+    stage: Stage,
     rng: np.random.Generator,
 ) -> Iterator[tuple[list[WidthKernel], Array, DualSolution]]:
     """Yield better kernels and weights than those given, and their predictor, after each round.
@@ -197,21 +198,24 @@ def learning(
     """
     kernels = HeldKernels(family, indices)
     now = weigh(problem, kernels, theta, WEIGHING_GAP, WEIGHING_STEPS)
-    for _ in range(rounds):
+    for _ in range(stage.rounds):
+        before = now.solution.objective
         kernels, theta = without_zeros(kernels, now)
         order = np.argsort(-theta)
         found = pricing.best(family, now.solution.alpha, [kernels.indices[i] for i in order], rng)
-        fresh = [end.kernel for end in found if end.kernel not in kernels.indices]
+        fresh = [kernel for kernel in dict.fromkeys(found) if kernel not in kernels.indices]
         kernels = HeldKernels(family, [*kernels.indices, *fresh], kernels)
         theta = np.append(theta, np.zeros(len(fresh)))
         now = weigh(problem, kernels, theta, WEIGHING_GAP, WEIGHING_STEPS, now.solution)
         kernels, theta = without_zeros(kernels, now)
-        moved, theta = slide(problem, family, kernels.indices, theta, steps)
+        moved, theta = slide(problem, family, kernels.indices, theta, stage.steps)
         kernels = HeldKernels(family, moved, kernels)
         now = weigh(problem, kernels, theta, WEIGHING_GAP, WEIGHING_STEPS, now.solution)
         live, shares = without_zeros(kernels, now)
         yield live.indices, shares, now.solution
-    if not rounds:
+        if now.solution.objective > (1 - ROUND_GAIN) * before:
+            return
+    if not stage.rounds:
         live, shares = without_zeros(kernels, now)
         yield live.indices, shares, now.solution
 
@@ -243,7 +247,7 @@ def estimated(
     alpha, bases, spread = solution.alpha, family.bases, 1.0
     mean = float(np.sum(alpha * (solution.fitted - solution.intercept)))
     heavy = [indices[i] for i in np.argsort(-theta)]
-    found = [end.kernel for end in pricing.best(family, alpha, heavy, rng)]
+    found = pricing.best(family, alpha, heavy, rng)
     if bases.rows > CERTIFICATE_ROWS:
         rows = np.sort(rng.choice(bases.rows, CERTIFICATE_ROWS, replace=False))
         spread = (bases.rows - 1) / (len(rows) - 1)
