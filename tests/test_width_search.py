@@ -7,6 +7,7 @@ import pytest
 
 from manykernels.bases import GramStack, WidthRows
 from manykernels.dual import ConjugateSystem, GramSystem, solve
+from manykernels.dual.conjugate import conjugate_gradients
 from manykernels.families import ListFamily, WidthFamily
 from manykernels.losses import Huber, Logistic, Squared
 from manykernels.objective import Problem
@@ -237,3 +238,15 @@ def test_nested_rows_grow_and_keep_the_shares_of_classes(rng):
     assert part.weights.sum() == pytest.approx(1.0)
     assert part.strength * len(part.y) == pytest.approx(problem.strength * len(problem.y))
     assert part_of(problem, None) is problem
+
+
+def test_conjugate_gradients_end_where_rounding_leaves_no_solution(rng):
+    points = rng.normal(size=(120, 2))
+    gram = WidthRows(points).kernel(("gaussian", (0, 1), (0.01, 0.01)))
+    noise = rng.normal(size=gram.shape)
+    rough = gram + 1e-3 * (noise + noise.T)  # not positive definite any more
+    target = rng.normal(size=(120, 2))
+    found = conjugate_gradients(lambda v: rough @ v, lambda v: 1e6 * v, target, 1e-12)
+    assert np.all(np.isfinite(found))
+    left = np.linalg.norm(target - rough @ found, axis=0)
+    assert left.max() <= np.linalg.norm(target, axis=0).max() * (1 + 1e-9)

@@ -21,6 +21,11 @@ MOST_PRODUCTS = 200
 """Most products with the kernel in one solve; some 30 to 100 are needed. Set by judgement."""
 
 
+DIVERGED = 1e3
+"""Factor by which residuals may exceed the least ones before conjugate gradients give up: they go
+up and down on the way. Set by judgement, not measured."""
+
+
 class Operator(Protocol):
     """A symmetric kernel matrix that need not be held."""
 
@@ -146,22 +151,29 @@ def conjugate_gradients(
 ) -> Array:
     """Solve a positive definite system for each column of a target of shape (n, c).
 
-    Ends when the norm of each residual is at most ``tol`` times that of its target.
+    Ends when the norm of each residual is at most ``tol`` times that of its target, or when
+    products in single precision let the residuals grow; returns the point of the least ones.
     """
     point, residual = np.zeros_like(target), target.copy()
-    goal = tol * np.linalg.norm(target, axis=0)
+    size_of_target = np.linalg.norm(target, axis=0)
+    best, least = point.copy(), float(size_of_target.max(initial=0.0))
     direction = move = precondition(residual)
     size = np.sum(residual * move, axis=0)
     for _ in range(most):
-        if np.all(np.linalg.norm(residual, axis=0) <= goal):
+        norms = np.linalg.norm(residual, axis=0)
+        if np.all(norms <= tol * size_of_target):
+            return point
+        if not norms.max() <= DIVERGED * least:
             break
+        if norms.max() < least:
+            best, least = point.copy(), float(norms.max())
         image = apply(direction)
         bend = np.sum(direction * image, axis=0)
         length = np.divide(size, bend, out=np.zeros_like(size), where=bend > 0)
-        point += length * direction
-        residual -= length * image
+        point = point + length * direction
+        residual = residual - length * image
         move = precondition(residual)
         before, size = size, np.sum(residual * move, axis=0)
         share = np.divide(size, before, out=np.zeros_like(size), where=before > 0)
         direction = move + share * direction
-    return point
+    return best
