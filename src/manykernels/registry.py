@@ -75,7 +75,7 @@ STORED = {
     "manykernels.bases": "FeatureBlocks GramStack WidthRows",
     "manykernels.losses": " ".join(kind.__name__ for kind in BY_NAME.values()),
     "manykernels.potentials": "PowerNorm Entropy",
-    "manykernels.solvers": "WorkingSet FullPass MirrorDescent Greedy ClosedForm "
+    "manykernels.solvers": "WorkingSet WidthSearch FullPass MirrorDescent Greedy ClosedForm "
     "GradientSampler UniformSampler DecreasingStep HarmonicStep TheoremStep",
     "manykernels.baselines.simple": "SimpleModels",
     "manykernels.tables": "TableModel TableEncoder Number Moment Category",
