@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import manykernels
-from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
+from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV, report
 from manykernels.baselines import LpNormMKL
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -70,6 +70,15 @@ def test_files_keep_the_model(fitted, tmp_path):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     pd.testing.assert_frame_equal(again.explain(), model.explain())
     assert again.terms_ == model.terms_
+
+
+def test_the_report_says_what_is_true_of_such_models(fitted, tmp_path):
+    model, X, y = fitted
+    page = report.write(model, X, y, tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "The model holds its training rows, and so does its file." in page
+    assert "if its columns were independent" in page
+    assert "infinitely many" in page
+    assert "by draws" not in page
 
 
 def test_the_same_seed_gives_the_same_model(fitted):
@@ -136,6 +145,12 @@ def test_the_best_of_several_kernels_is_judged_on_rows_left_out(rng):
         random_state=0,
     ).fit(X, y)
     np.testing.assert_allclose(model.predict(X), single.predict(X), rtol=1e-9)
+
+
+def test_with_few_rows_nothing_is_judged(rng):
+    X, y = drawn(rng, 15)
+    model = MKLRegressorCV(kernels="best", random_state=0, cv=2).fit(X, y)
+    assert (model.kernels_, model.kernels_losses_) == ("auto", {})
 
 
 def test_competitors_and_rows_in_parts_are_refused_in_words(rng):

@@ -16,6 +16,9 @@ JUDGED_ROWS = 5_000
 """Rows that kernels are chosen on at the most: four fifths to learn from, one to judge by. Set by
 judgement, not measured."""
 
+FEWEST_JUDGED = 20
+"""Rows below which nothing is judged and the first alternative is taken. Set by judgement."""
+
 SHARE = 0.3
 """Share of the work of a fit that the choice of kernels is taken to be, for the time left."""
 
@@ -25,7 +28,8 @@ def best_alternative(
 ) -> tuple[Spec, dict[str, float]]:
     """Return the alternative of the lowest mean loss on a held-out fifth of at most 5,000 rows.
 
-    Every alternative is fitted whole to the other rows, its own strength chosen on these alone.
+    Every alternative is fitted whole to the other rows, its own strength chosen on these alone. Of
+    fewer than 20 rows the first is taken.
 
     Parameters
     ----------
@@ -46,6 +50,8 @@ def best_alternative(
     labelled = len(rows.classes) > 0
     X, labels = rows.for_splitter()
     count = min(len(labels), JUDGED_ROWS)
+    if count < FEWEST_JUDGED:
+        return spec.alternatives[0], {}
     split = StratifiedShuffleSplit if labelled else ShuffleSplit
     parts = split(1, train_size=count - count // 5, test_size=count // 5, random_state=0)
     inside, outside = rows.split(*next(iter(parts.split(X, labels))))

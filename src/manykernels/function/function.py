@@ -47,6 +47,11 @@ class Function:
     predictor: Learnt
     classes: Array
 
+    @property
+    def holds_rows(self) -> bool:
+        """Whether the function holds training rows, which a file of it would give away."""
+        return getattr(self.predictor, "expansion", None) is not None
+
     def bases(self, X: Array, place: Any = HOST) -> Bases:
         """Return the base kernels on rows (between rows and training rows), beside ``place``.
 

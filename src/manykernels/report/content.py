@@ -222,6 +222,8 @@ def provenance(subject: Subject) -> list[str]:
     ]
     if rows:
         said.append(f"{_listing(rows)}.")
+    if subject.estimator.function_.holds_rows:
+        said.append("The model holds its training rows, and so does its file.")
     return said + [str(note) for note in summary.get("notes") or []]
 
 

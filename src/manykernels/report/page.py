@@ -77,16 +77,21 @@ def _digest(script: str) -> str:
 def facts(subject: Subject, scores: Scores) -> Markup:
     """Return the few numbers that a reader looks for first."""
     estimator = subject.estimator
+    free = estimator.n_kernels_ == np.inf  # a continuum, whose gap is only estimated
     certified = estimator.gap_kind_ != "none" and np.isfinite(estimator.gap_)
+    certified = certified and not (free and estimator.gap_ >= 1)
     found = [
         (f"{scores.metric} on {scores.where}", score(scores.ours) if scores.values else NO_NUMBER),
         ("terms that matter", count(content.mattering(subject)[0])),
         ("kernels considered", count(estimator.n_kernels_)),
         (
             {"exact": "from the optimum", "none": "no certificate"}.get(
-                estimator.gap_kind_, "from the optimum, by draws"
+                estimator.gap_kind_,
+                "from the optimum, by an estimate" if free else "from the optimum, by draws",
             ),
-            f"≤ {percent_at_most(float(estimator.gap_))}" if certified else NO_NUMBER,
+            f"{'' if free else '≤ '}{percent_at_most(float(estimator.gap_))}"
+            if certified
+            else NO_NUMBER,
         ),
     ]
     pairs = [(element("dt", name), element("dd", value)) for name, value in found]
