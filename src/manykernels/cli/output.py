@@ -95,8 +95,8 @@ def show_fit(
     console.say(certificate(estimator))
     _terms(console, table, top)
     for kind, path in written.items():
-        rows = "; it holds the training rows" if estimator.function_.holds_rows else ""
-        console.say(f"{kind} written to {path}{rows if kind == 'model' else ''}")
+        held = "; it holds the training rows" if estimator.function_.holds_rows else ""
+        console.say(f"{kind} written to {path}{held if kind == 'model' else ''}")
     console.data({**facts(model), **written, "terms": _records(table.head(top))})
 
 
