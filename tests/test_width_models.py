@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 import manykernels
 from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV, report
 from manykernels.baselines import LpNormMKL
+from manykernels.certificate import Certificate
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -145,6 +146,14 @@ def test_the_best_of_several_kernels_is_judged_on_rows_left_out(rng):
         random_state=0,
     ).fit(X, y)
     np.testing.assert_allclose(model.predict(X), single.predict(X), rtol=1e-9)
+
+
+def test_a_gap_that_is_not_known_is_no_error(rng, monkeypatch):
+    unknown = Certificate(np.inf, np.inf, "estimate")
+    monkeypatch.setattr("manykernels.solvers.widths.search.estimated", lambda *_: unknown)
+    X, y = drawn(rng, 60)
+    model = MKLRegressor(kernels="widths", random_state=0).fit(X, y)
+    assert "is not known" in manykernels.words.certificate(model)
 
 
 def test_with_few_rows_nothing_is_judged(rng):

@@ -120,7 +120,7 @@ def certificate(estimator: Any) -> str:
     kernels = plural(estimator.n_kernels_, "kernel")
     if kind == "none":
         return _uncertified(estimator)
-    if not math.isfinite(gap):
+    if not math.isfinite(gap) and estimator.n_kernels_ < math.inf:
         return (
             f"The draws were too few to say how far the objective is from the best over {kernels}."
         )

@@ -105,7 +105,9 @@ def warn_of(spec: Spec, result: Result) -> None:
     """Refuse a result that is no number; warn of one that is not what was asked for."""
     gap, kind = result.certificate.relative, result.certificate.kind
     certified = kind != "none"
-    refuse_infinite(result.solution.objective + (gap if certified else 0.0), spec.strength)
+    # An estimate may be infinite: it is not known how far the optimum is.
+    counts = certified and not (kind == "estimate" and gap == np.inf)
+    refuse_infinite(result.solution.objective + (gap if counts else 0.0), spec.strength)
     state = f"a relative duality gap of {gap:.2g}" if certified else f"{len(result.indices)} terms"
     if result.interrupted:
         notify(

@@ -242,7 +242,7 @@ def estimated(
     A pricing looks for kernels of large gradient on some rows. How many times the mean
     :math:`\langle\theta, g\rangle`, which is known, the largest of their gradients and of those in
     use is, is seen on other rows, so that it is not too large by the choice of the kernels; it is
-    too small where the best kernels were not found.
+    too small where the best kernels were not found. Infinite where those rows cannot tell.
     """
     alpha, bases, spread = solution.alpha, family.bases, 1.0
     mean = float(np.sum(alpha * (solution.fitted - solution.intercept)))
