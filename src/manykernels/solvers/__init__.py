@@ -17,6 +17,7 @@ from .theory import (
     expectation_bound,
     high_probability_bound,
 )
+from .widths import WidthSearch
 from .working_set import WorkingSet
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "StepSize",
     "TheoremStep",
     "UniformSampler",
+    "WidthSearch",
     "WorkingSet",
     "at_no_effect",
     "choose",
