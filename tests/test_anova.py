@@ -13,6 +13,16 @@ from manykernels.function.anova import AnovaTerms, WidthModel
 from manykernels.function.terms import OTHERS
 
 CATEGORIES = {2: 3}
+
+
+@pytest.fixture
+def _closed_figures():
+    from matplotlib import pyplot
+
+    yield
+    pyplot.close("all")
+
+
 CATEGORY_OF_FIVE = {3: 5}
 
 
@@ -335,6 +345,7 @@ class WidthFunction(Function):
         return AnovaTerms(self.predictor, ["a", "b", "c", "d"], order=2)
 
 
+@pytest.mark.usefixtures("_closed_figures")
 def test_explain_figures_and_report_take_the_terms(rng, tmp_path):
     import matplotlib
 
