@@ -1,4 +1,4 @@
-r"""WidthScores :math:`\alpha^\top K_s\alpha` of kernels with widths s on some rows, and slopes."""
+r"""Scores :math:`\alpha^\top K_s\alpha` of kernels with widths s on some rows, and slopes."""
 
 from __future__ import annotations
 
