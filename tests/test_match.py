@@ -13,6 +13,7 @@ from checks import LOSSES, conic_minimum, make_bases
 from manykernels import MKLClassifierCV, MKLRegressor, MKLRegressorCV, load
 from manykernels.bases import FeatureBlocks
 from manykernels.families import Monomials, ProductFamily
+from manykernels.limits import DUAL_WORK
 from manykernels.losses import SmoothLoss, Squared
 from manykernels.notices import SlowWarning
 from manykernels.objective import Problem
@@ -28,6 +29,7 @@ from manykernels.solvers import (
     TheoremStep,
     UniformSampler,
     WorkingSet,
+    costs,
     describe,
     match,
     refuse_needs,
@@ -317,3 +319,12 @@ def test_a_solver_that_takes_minutes_for_a_step_says_so_before():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         match("greedy", problem, ProductFamily(FeatureBlocks(X), 2, Monomials()))
+
+
+def test_many_rows_of_few_kernels_need_no_matrix_of_all_rows(rng):
+    bases = FeatureBlocks(rng.normal(size=(60_000, 30)))
+    family = ProductFamily(bases, 2)
+    y = np.ones((60_000, 1))
+    problem = Problem(y, np.full(60_000, 1 / 60_000), Squared(), 1e-3, 4 / 3)
+    assert costs(family, 1).full_pass > DUAL_WORK
+    assert isinstance(match("auto", problem, family), FullPass)

@@ -24,6 +24,9 @@ SAMPLED_KERNELS = 100
 """Kernels in the approximate Hessian, in multiples of the rows: its relative error is about
 2 / sqrt(100), so that each step leaves a fifth of the error. Set by judgement, not measured."""
 
+MATRICES = 3
+"""Matrices of n x n doubles that a step holds: the kernel, the Hessian and its factor."""
+
 CG_PRODUCTS = 30
 """Products of the Hessian with vectors, two matrix products for pairs of columns each, for which a
 sampled Hessian of all rows is not made: the most that conjugate gradients take. Set by
@@ -68,7 +71,8 @@ class DualNewton:
     def suits(problem: Problem, family: KernelFamily) -> bool:
         """Tell whether sums over all kernels are two matrix products, and the loss is right.
 
-        With p near 1 the dual is nearly a maximum of very many functions, and no longer smooth.
+        With fewer kernels than rows full passes are systems of as many features, and the n x n
+        matrices here are far larger. With p near 1 the dual is nearly a maximum of very many functions, and no longer smooth.
         """
         return (
             BOLD_EXPONENT <= problem.nu < np.inf
@@ -76,6 +80,8 @@ class DualNewton:
             and problem.y.shape[1] == 1
             and isinstance(family, ProductFamily)
             and family.in_pairs
+            and family.rows <= family.distinct
+            and MATRICES * 8 * family.rows**2 <= family.room
         )
 
     def iterate(
