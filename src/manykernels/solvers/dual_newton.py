@@ -72,7 +72,8 @@ class DualNewton:
         """Tell whether sums over all kernels are two matrix products, and the loss is right.
 
         With fewer kernels than rows full passes are systems of as many features, and the n x n
-        matrices here are far larger. With p near 1 the dual is nearly a maximum of very many functions, and no longer smooth.
+        matrices here are far larger. With p near 1 the dual is nearly a maximum of very many
+        functions, and no longer smooth.
         """
         return (
             BOLD_EXPONENT <= problem.nu < np.inf
