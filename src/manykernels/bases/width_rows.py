@@ -78,7 +78,7 @@ class WidthRows:
         return namespace(left).abs(left[:, None] - right[None, :]) ** power
 
     def kernel(self, kernel: WidthKernel, other: WidthRows | None = None, bits: int = 64) -> Array:
-        """Return the matrix of a kernel, by default between own rows; O(n m |S|).
+        """Return the matrix of a kernel, by default between own rows; O(n m d) for d columns.
 
         Distances are made in double precision, values in that of ``bits``, some rows at a time.
         """

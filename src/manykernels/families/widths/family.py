@@ -133,7 +133,7 @@ class WidthFamily(KernelFamily):
         return (shape, columns, widths) if columns else (self.shapes[0], (), ())
 
     def gram(self, indices: Sequence[Any], theta: Array, other: Self | None = None) -> Array:
-        r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i`; O(n m |S|) for each kernel."""
+        r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i`; O(n m d) for each kernel of d columns."""
         there = None if other is None else other.bases
         shape = self.bases.rows, (self.bases if there is None else there).rows
         out = filled(0.0, shape, self.bases.values)
@@ -225,7 +225,7 @@ class WidthField(GradientField):
         return Draw(indices, repeats, self.gradients(indices), ratios, np.inf)
 
     def gradients(self, indices: Sequence[Any]) -> Array:
-        """Return the gradients of given kernels; O(n^2 |S|) each."""
+        """Return the gradients of given kernels; O(n^2 d) each, for d columns."""
         rows, alpha = self.family.bases, self.alpha
         scores = [np.vdot(alpha, times(rows.kernel(index), alpha)) for index in indices]
         return nonnegative(np.array(scores)) * self.family.weights(indices)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
 from typing import Any, ClassVar
@@ -100,7 +100,7 @@ class WidthSearch:
     ) -> Iterator[SearchState | SearchEnd]:
         """Yield the search after each round, then the model on all rows.
 
-        From the kernels of a start, if there is one.
+        From the kernels of a start, if there is one, with one round at most on each subset.
         """
         assert isinstance(family, WidthFamily)
         pricing = Pricing(self.pricing_rows)
@@ -110,6 +110,7 @@ class WidthSearch:
         number = 0
         subsets = nested_rows(problem, [stage.rows for stage in self.stages], rng)
         for rows, stage in zip(subsets, self.stages, strict=False):
+            stage = stage if start is None else replace(stage, rounds=min(1, stage.rounds))
             here, task = family, part_of(problem, rows)
             if rows is not None:
                 here = family.on(family.bases.take(rows))
