@@ -133,7 +133,7 @@ class WidthFamily(KernelFamily):
         return (shape, columns, widths) if columns else (self.shapes[0], (), ())
 
     def gram(self, indices: Sequence[Any], theta: Array, other: Self | None = None) -> Array:
-        r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i`; O(n m d) for each kernel of d columns."""
+        r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i`; O(n m d) for d columns each."""
         there = None if other is None else other.bases
         shape = self.bases.rows, (self.bases if there is None else there).rows
         out = filled(0.0, shape, self.bases.values)
