@@ -14,11 +14,12 @@ from ..backend import Cholesky, add_to_diagonal, beside, double, take, times, to
 from .systems import Ridge, factorise, live_rows
 
 RESIDUAL = 1e-6
-"""Norm of the residual at which conjugate gradients end, as a share of that of the target. With
-1e-4 predictions of four tables were within .001 of exact ones; this leaves some room."""
+"""Norm of the residual at which conjugate gradients end, as a share of that of the target. On 4,800
+rows of california_housing 1e-4 left predictions within .0006 of exact ones, 1e-6 within .00003."""
 
-MOST_PRODUCTS = 200
-"""Most products with the kernel in one solve; some 30 to 100 are needed. Set by judgement."""
+MOST_PRODUCTS = 500
+"""Most products with the kernel in one solve. Measured to a residual of 1e-6 on 8,000 rows of
+kin40k: 38, 101 and 182 for strengths of 0.1, 0.01 and 0.001 divided by the rows."""
 
 
 DIVERGED = 1e3

@@ -26,7 +26,8 @@ CHOLESKY_ROWS = 4_000
 Set by judgement, not measured."""
 
 LANDMARKS = 1_000
-"""Rows of the Nystroem preconditioner: with 1,000 of 16,000 rows some 50 products are enough."""
+"""Rows of the Nystroem preconditioner. On 25,600 rows of kin40k 2,000 took 103 products for 157, in
+about the same time."""
 
 
 class WholeKernel:
