@@ -167,7 +167,10 @@ def _terms(console: Console, table: pd.DataFrame, top: int) -> None:
         for term, degree, share in zip(table["term"], table["degree"], table["share"], strict=True)
     ]
     if rows:
-        console.say("\nterms, by their share of the variance of predictions")
+        whole = "the variance of predictions"
+        if "spread" in table:  # by functional ANOVA
+            whole = "the variance of the model if its columns were independent"
+        console.say(f"\nterms, by their share of {whole}")
     console.table(rows[:top], ("variables", "share"))
     if len(rows) > top:
         rest = _percent(float(table["share"].iloc[top:].sum()))
