@@ -271,7 +271,7 @@ def test_what_a_continuum_cannot_do(rng):
     family = WidthFamily(rows)
     assert (family.degree, family.shapes, family.law) == (2, SHAPES, LogUniform())
     assert not family.listable
-    assert family.priceable
+    assert not family.priceable
     assert family.drawable
     assert family.summable
     with pytest.raises(NotImplementedError, match="cannot be listed"):

@@ -162,6 +162,21 @@ def test_with_few_rows_nothing_is_judged(rng):
     assert (model.kernels_, model.kernels_losses_) == ("auto", {})
 
 
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"solver": "mirror-descent"}, "needs a family that is finite"),
+        ({"solver": "working-set"}, "needs a family that is finite"),
+        ({"loss": "epsilon_insensitive"}, "loss must be smooth for the search for widths"),
+    ],
+    ids=str,
+)
+def test_what_cannot_learn_widths_is_refused_in_words(settings, words, rng):
+    X, y = drawn(rng, 40)
+    with pytest.raises(ValueError, match=words):
+        MKLRegressor(kernels="widths", **settings).fit(X, y)
+
+
 def test_competitors_and_rows_in_parts_are_refused_in_words(rng):
     X, y = drawn(rng, 40)
     with pytest.raises(ValueError, match="widths that are given for LpNormMKL"):

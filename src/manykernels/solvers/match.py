@@ -94,6 +94,8 @@ def match(asked: str | Solver, problem: Problem, family: KernelFamily) -> Solver
     needs = refuse_needs(asked, problem.p, problem.loss)
     if needs.features and not family.explicit:
         refuse_matrices(needs.title)
+    if isinstance(family, WidthFamily):
+        _refuse_widths(asked, problem)
     solver = choose(asked, problem, family) if isinstance(asked, str) else asked
     _refuse_family(asked, getattr(solver, "needs", needs), problem, family)
     return solver
@@ -149,6 +151,17 @@ def describe(solver: Solver, problem: Problem, family: KernelFamily) -> str:
     """Return a line that says which solver is in use and what the choice was made by."""
     cost = costs(family, problem.y.shape[1])
     return f"{type(solver).__name__} for p = {problem.p:g}: {cost}"
+
+
+def _refuse_widths(asked: str | Solver, problem: Problem) -> None:
+    """Raise ValueError for a solver or a loss that cannot learn widths."""
+    if asked != "auto" and not isinstance(asked, WidthSearch | ClosedForm):
+        raise ValueError(
+            f"solver={_named(asked)} needs a family that is finite; kernels of free widths are "
+            "not. Use solver='auto', or 1 < p < 2, where widths are split into cells."
+        )
+    if problem.p == 1:
+        refuse_kinks(problem.loss, f"for {WidthSearch.needs.title}")
 
 
 def _refuse_family(

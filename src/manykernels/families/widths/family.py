@@ -61,7 +61,7 @@ class WidthFamily(KernelFamily):
     a :class:`Draw` is infinite. For 1 < p < 2 use :func:`cell_family`.
     """
 
-    listable = False
+    listable = priceable = False
     bases: WidthRows  # type: ignore[assignment]
 
     def __init__(
