@@ -11,13 +11,14 @@ from manykernels.bases import WidthRows
 from manykernels.certificate import from_norm
 from manykernels.dual import GramSystem, solve
 from manykernels.families import LogUniform, WidthFamily, WidthGrid
-from manykernels.families.widths import cell_family, score_and_gradient
+from manykernels.families.widths import cell_family
 from manykernels.losses import Squared
 from manykernels.objective import Problem
 from manykernels.potentials import power_norm
 from manykernels.solvers import MirrorDescent, run
 from manykernels.solvers.full_pass import FullPass
 from manykernels.solvers.theory import TheoremStep
+from manykernels.solvers.widths.scores import WidthScores
 from manykernels.solvers.working_set import WorkingSet
 
 LAW = LogUniform(0.01, 100.0)
@@ -74,15 +75,18 @@ def free_gap(points, problem, law, family, result):
     """Return the gap that ascents in the widths find from the ten best kernels of the grid."""
     alpha = result.solution.alpha
     scores, indices = family.at(alpha).all(), family.indices()
+    ascents = WidthScores(points, np.arange(points.count), np.float64)
+    ascents.at(alpha)
     best, ends = scores.max(), np.log([LAW.lowest, LAW.highest])
     for place in np.argsort(-scores)[:10].tolist():
         if indices[place]:
             columns, cells = zip(*(divmod(i, family.cells) for i in indices[place]), strict=True)
 
             def downhill(logs, columns=columns):
-                kernel = ("gaussian", columns, tuple(np.exp(logs).tolist()))
-                score, slopes = score_and_gradient(points, alpha, kernel)
-                return -score / scores.max(), -slopes / scores.max()
+                widths = np.zeros(points.count)
+                widths[list(columns)] = np.exp(logs)
+                score, slopes = ascents("gaussian", widths)
+                return -score / scores.max(), -slopes[list(columns)] / scores.max()
 
             start = np.log([law.widths[cell] for cell in cells])
             end = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=[ends] * len(start))

@@ -13,8 +13,8 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from checks import regression
 from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
 from manykernels.fitting.choose import Candidate, carried, ended, exceeds, lowest_degree
-from manykernels.fitting.crossval import SPLIT_ROWS
 from manykernels.kernels import Precomputed
+from manykernels.limits import SPLIT_ROWS
 from manykernels.losses import BY_NAME
 from manykernels.notices import InterruptedWarning
 from manykernels.solvers import FullPass, Greedy

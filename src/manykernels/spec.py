@@ -12,6 +12,7 @@ import numpy as np
 from .bases import Bases, WidthRows
 from .families import KernelFamily, ProductFamily, Tuples, WidthFamily, cell_family
 from .kernels import KernelSet, alternatives, uses_maps, uses_widths
+from .limits import SPLIT_ROWS
 from .losses import BY_NAME, Loss, Squared
 from .memory import budget
 from .objective import Problem, exponent
@@ -36,6 +37,10 @@ The last three give the same scores to .001 on seven tables (``docs/benchmarks/t
 CELLS = 4
 """Cells that the widths of a column are split into for 1 < p < 2. Set by judgement: at six decades
 of widths a cell is a decade and a half."""
+
+WIDTH_SPLIT_ROWS = 1_500
+"""Rows from which on the strength of kernels with widths is chosen on one fifth held out, unless
+``cv`` says otherwise: the result hardly depends on it. Set by judgement, not measured."""
 
 WIDTH_CHOICE_ROWS = 5_000
 """Rows that the strength of kernels of free widths is chosen on at the most, unless ``cv`` says
@@ -73,6 +78,8 @@ class Search:
         Strengths of a sum over rows that make up the grid instead of one made from the data.
     most_rows : int, optional
         Rows that are drawn for the choice where there are more and ``cv`` is None.
+    split_rows : int
+        Rows from which on a fifth is held out once where ``cv`` is None, in place of five folds.
     """
 
     alphas: Any
@@ -83,6 +90,7 @@ class Search:
     n_jobs: int | None
     ratios: tuple[float, ...] | None = None
     most_rows: int | None = None
+    split_rows: int = SPLIT_ROWS
 
 
 class FamilyMaker(Protocol):
@@ -267,6 +275,7 @@ def _specify(estimator: Any, labelled: bool, kernels: Any) -> Spec:
             p = 1.0 if (debias or uses_maps(kernels)) and solver != "full-pass" else None
         if widths:
             search = replace(search, ratios=WIDTH_STRENGTHS, most_rows=WIDTH_CHOICE_ROWS)
+            search = replace(search, split_rows=WIDTH_SPLIT_ROWS)
     if p is None:
         p = 1.0 if widths or (isinstance(solver, str) and solver == "working-set") else 4 / 3
     rho = asked("rho", None)

@@ -185,7 +185,7 @@ class MKLRegressorCV(Regression, BaseCV):
     cv : int, splitter or iterable, default=None
         Cross-validation as anywhere in scikit-learn; ``ShuffleSplit(1)`` is a single validation
         set. None: five folds, or one fifth of the rows held out where these are 5,000 or more
-        (for ``kernels="widths"`` of 5,000 rows drawn at random).
+        (for ``kernels="widths"`` 1,500 or more, of 5,000 at most, drawn at random).
     one_standard_error : bool, default=False
         Whether to take the simplest model (largest strength, fewest terms) within one standard
         error of the best.

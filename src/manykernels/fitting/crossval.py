@@ -13,7 +13,6 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_
 from ..arrays import Array
 from ..backend import generator
 from ..function import Predictor
-from ..limits import SPLIT_ROWS
 from ..notices import InterruptedWarning, notify
 from ..rows import Fits, Prepared, Rows
 from ..spec import Search, Spec
@@ -154,7 +153,7 @@ def _splits(spec: Spec, rows: Rows) -> Iterator[tuple[Array, Array]]:
     assert spec.search is not None
     cv, classes = spec.search.cv, len(rows.classes) > 0
     X, labels = rows.for_splitter()
-    if cv is None and len(labels) >= SPLIT_ROWS:
+    if cv is None and len(labels) >= spec.search.split_rows:
         split = StratifiedShuffleSplit if classes else ShuffleSplit
         most, parts = spec.search.most_rows, {"test_size": 0.2}
         if most is not None and len(labels) > most:

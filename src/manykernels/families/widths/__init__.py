@@ -5,7 +5,6 @@ kernels, and ``radial`` makes radial kernels of them; ``family`` is the continuu
 finite family in its place, and ``ascent`` the way uphill from a kernel.
 """
 
-from .ascent import score_and_gradient
 from .cells import CellFamily, cell_family, cell_kernels
 from .family import WidthFamily, WidthField
 from .laws import Gamma, LogUniform, WidthGrid, WidthLaw
@@ -23,5 +22,4 @@ __all__ = [
     "cell_family",
     "cell_kernels",
     "radial_nodes",
-    "score_and_gradient",
 ]

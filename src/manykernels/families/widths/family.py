@@ -115,7 +115,7 @@ class WidthFamily(KernelFamily):
     def pricer(self, row_weights: Array | None, bits: int, centred: bool) -> Pricer:
         """Raise: the best kernels of a continuum are looked for uphill."""
         raise NotImplementedError(
-            "WidthFamily has no table of gradients. Climb from draws with score_and_gradient."
+            "WidthFamily has no table of gradients: WidthSearch climbs to kernels of large ones."
         )
 
     def uniform(self, count: int, rng: np.random.Generator) -> tuple[list[Index], Array]:

@@ -9,12 +9,13 @@ import numpy as np
 
 from ...arrays import Array
 from ...backend import filled
+from ...bases import WidthRows
 from ...bases.width_rows import WidthKernel
 from ...dual import GramSystem, solve
 from ...families import WidthFamily
 from ...objective import Problem
-from .ascent import climb, widths_of
-from .scores import WidthScores
+from .ascent import ascend, climb, widths_of
+from .scores import PAIRED_COLUMNS, WidthScores
 
 ISOTROPIC = (0.05, 0.3, 1.0, 4.0)
 """Widths of the first kernels, all columns together; those of the prototype."""
@@ -29,14 +30,17 @@ SPARSE_STARTS = 4
 HEAVY_STARTS = 3
 """Number of starts from the heaviest kernels so far. Set by judgement, not measured."""
 
-PAIRED_COLUMNS = 48
-"""Most columns of Laplace kernels in one pricing: distances of all pairs of rows are held for each.
-Set by judgement: 96 MB for 1,000 rows."""
-
 
 def isotropic(count: int, total: float) -> Array:
     """Return equal widths of all columns that add up to a total."""
     return np.full(count, total / count)
+
+
+WIDE_STARTS = 2
+"""Number of heavy kernels from which columns that matter beside theirs are looked for."""
+
+WIDE_ROWS = 1_000
+"""Rows on which the columns that matter are found where there are very many."""
 
 
 class Pricing(NamedTuple):
@@ -64,16 +68,22 @@ class Pricing(NamedTuple):
 
         Ascents start from the best of equal widths, of random ones and of ``heavy`` kernels, the
         heaviest of which stand first. One from each kind: those from heavy kernels have large
-        scores from the start, but mostly lead back to them.
+        scores from the start, but mostly lead back to them. Where there are very many columns,
+        kernels of equal widths for all columns that were found to matter are returned beside them.
         """
         scores = self.scores(family, alpha, heavy, rng)
         out = []
         for shape in family.shapes:
-            for starts in starting_widths(scores.count, heavy, rng):
-                values = [scores(shape, widths)[0] for widths in starts]
+            for starts in starting_widths(scores, heavy, rng):
+                values = scores.of([shape] * len(starts), np.array(starts))[0]
                 start = starts[int(np.argmax(values))]
                 out.append(climb(scores, shape, start, family.degree, self.steps))
-        return [kernel for kernel in out if kernel is not None]
+        found = [kernel for kernel in out if kernel is not None]
+        if scores.count > PAIRED_COLUMNS and family.degree == scores.count:
+            few = [kernel[1] for kernel in [*heavy, *found] if len(kernel[1]) < PAIRED_COLUMNS]
+            union = tuple(sorted({j for columns in few for j in columns}))
+            found += equal_kernels(family.shapes, union, ISOTROPIC[2:])
+        return found
 
     def scores(
         self,
@@ -82,44 +92,69 @@ class Pricing(NamedTuple):
         heavy: Sequence[WidthKernel],
         rng: np.random.Generator,
     ) -> WidthScores:
-        """Return scores on rows drawn for this pricing, made to estimate those on all rows."""
-        bases, spread = family.bases, 1.0
-        if bases.rows > self.rows:
-            rows = np.sort(rng.choice(bases.rows, self.rows, replace=False))
-            spread = (bases.rows - 1) / (self.rows - 1)
-            bases, alpha = bases.take(rows), alpha[rows]
-        alpha = alpha / (np.sqrt(np.sum(alpha**2)) or 1.0)
-        columns = np.arange(bases.count)
-        if bases.count > PAIRED_COLUMNS:
-            wide = WidthScores(bases, columns[:0])
-            wide.at(alpha, spread)
+        """Return scores on rows drawn for this pricing, made to estimate those on all rows.
+
+        Of very many columns those that matter.
+        """
+        columns = np.arange(family.bases.count)
+        if len(columns) > PAIRED_COLUMNS:
+            wide = sampled(family.bases, alpha, columns[:0], WIDE_ROWS, rng)
             columns = self.mattering(wide, heavy)
-        scores = WidthScores(bases, columns)
-        scores.at(alpha, spread)
-        return scores
+        return sampled(family.bases, alpha, columns, self.rows, rng)
 
     def mattering(self, scores: WidthScores, heavy: Sequence[WidthKernel]) -> Array:
-        """Return columns for Laplace kernels: those of heavy kernels and of a radial ascent."""
+        """Return the columns to look at: those of heavy kernels and of ascents over all.
+
+        From equal widths, and from heavy kernels of few columns times a kernel of equal widths: a
+        column may matter only beside others.
+        """
+        few = [kernel for kernel in heavy if len(kernel[1]) <= PAIRED_COLUMNS]
         importance = np.zeros(scores.count)
-        for place, kernel in enumerate(heavy):
-            importance += widths_of(kernel, scores.count) / (1 + place)
-        end = climb(scores, "radial", isotropic(scores.count, 1.0), None, self.steps)
-        if end is not None:
-            importance += widths_of(end, scores.count)
+        for kernel in few:
+            importance += widths_of(kernel, scores.count)
+        equal = isotropic(scores.count, 1.0)
+        starts = [equal, *(widths_of(kernel, scores.count) + equal for kernel in few[:WIDE_STARTS])]
+        for start in starts:
+            end = ascend(scores, "gaussian", start, self.steps)
+            importance += end / end.max()
         return np.sort(np.argsort(importance)[::-1][:PAIRED_COLUMNS])
 
 
+def sampled(
+    rows: WidthRows, alpha: Array, columns: Array, count: int, rng: np.random.Generator
+) -> WidthScores:
+    """Return scores on some of the rows, drawn at random, that estimate those on all."""
+    spread = 1.0
+    if rows.rows > count:
+        some = np.sort(rng.choice(rows.rows, count, replace=False))
+        spread = (rows.rows - 1) / (count - 1)
+        rows, alpha = rows.take(some), alpha[some]
+    scores = WidthScores(rows, columns)
+    scores.at(alpha / (np.sqrt(np.sum(alpha**2)) or 1.0), spread)
+    return scores
+
+
 def starting_widths(
-    count: int, heavy: Sequence[WidthKernel], rng: np.random.Generator
+    scores: WidthScores, heavy: Sequence[WidthKernel], rng: np.random.Generator
 ) -> list[list[Array]]:
-    """Return widths to start from: equal, random and sparse, and those of heavy kernels."""
+    """Return widths to start from: equal, random and sparse, and those of heavy kernels.
+
+    Columns that are not looked at have none.
+    """
+    inside, size = scores.paired, len(scores.paired)
     totals = [5.0 if number % 2 else 1.0 for number in range(SPARSE_STARTS)]
     kinds = [
-        [isotropic(count, total) for total in ISOTROPIC[1:]],
-        [rng.gamma(SPARSE_SHAPE, size=count) * total / count for total in totals],
-        [widths_of(kernel, count) for kernel in heavy[:HEAVY_STARTS]],
+        [isotropic(size, total) for total in ISOTROPIC[1:]],
+        [rng.gamma(SPARSE_SHAPE, size=size) * total / size for total in totals],
+        [widths_of(kernel, scores.count)[inside] for kernel in heavy[:HEAVY_STARTS]],
     ]
-    return [kind for kind in kinds if kind]
+    out = []
+    for kind in kinds:
+        starts = [np.zeros(scores.count) for _ in kind]
+        for start, widths in zip(starts, kind, strict=True):
+            start[inside] = widths
+        out.append([start for start in starts if start.any()])
+    return [kind for kind in out if kind]
 
 
 def first_kernels(
@@ -136,10 +171,18 @@ def first_kernels(
         nothing = GramSystem(filled(0.0, (family.rows,) * 2, family.bases.matrix))
         found = pricing.best(family, solve(problem, nothing).alpha, [], rng)
         sets = list(dict.fromkeys(kernel[1] for kernel in found))
+    kernels = (equal_kernels(family.shapes, columns, ISOTROPIC) for columns in sets)
+    return [kernel for several in kernels for kernel in several]
+
+
+def equal_kernels(
+    shapes: Sequence[str], columns: tuple[int, ...], totals: Sequence[float]
+) -> list[WidthKernel]:
+    """Return kernels with equal widths of some columns; no Laplace kernels of very many."""
+    count = len(columns)
     return [
-        (shape, columns, (total / len(columns),) * len(columns))
-        for columns in sets
-        for shape in family.shapes
-        for total in ISOTROPIC
-        if shape != "laplace" or len(columns) <= PAIRED_COLUMNS
+        (shape, columns, (total / count,) * count)
+        for shape in shapes
+        for total in totals
+        if columns and (shape != "laplace" or count <= PAIRED_COLUMNS)
     ]

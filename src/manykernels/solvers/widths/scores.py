@@ -3,120 +3,213 @@ r"""Scores :math:`\alpha^\top K_s\alpha` of kernels with widths s on some rows, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...arrays import Array
 from ...backend import to_host
 from ...bases import WidthRows
-from ...bases.width_rows import squared_factors
-
-LEAST_ROOT = 1e-3
-"""Distances below this count as this much in the slope of a radial kernel, which divides by them;
-what they add to it is about as small. Set by judgement, not measured."""
-
+from ...bases.width_rows import WidthKernel, squared_factors
+from .threads import Together, one_by_one
 
 LEAST_VALUE = 1e-37
 """Values of kernels below this count as this much in logarithms: about the least float32."""
 
+PAIRED_COLUMNS = 48
+"""Most columns whose distances are held for all pairs of rows, and so most columns of Laplace
+kernels. Set by judgement: 192 MB for 1,000 rows."""
+
+BLOCK_PAIRS = 1 << 16
+"""Pairs of rows that are worked on at a time: with eight columns and sixteen kernels some 8 MB, of
+the size of a cache. Set by judgement, not measured."""
+
+
+@dataclass
+class PairBlock:
+    """Some pairs of rows.
+
+    Attributes
+    ----------
+    distances : dict of int to ndarray of shape (columns, pairs)
+        Distances in each column to the power of one (Laplace kernels) and two (the others).
+    outer : ndarray of shape (pairs,)
+        Products of the dual variables of the two rows.
+    """
+
+    distances: dict[int, Array]
+    outer: Array
+
 
 class WidthScores:
-    r"""The scores of any kernels at a dual point, on the host in single precision.
+    r"""The scores of any kernels at a dual point, on the host.
 
-    With W = :math:`\alpha\alpha^\top \odot K_s` the score is the sum of W, and its derivative in
-    :math:`\ln s_j` is :math:`-s_j \langle W, t_j\rangle`, for radial kernels with W divided by
-    twice the distance. For squared distances :math:`\langle W, t_j\rangle` needs only W X, a matrix
-    product: O(n^2 r) for all columns. Laplace kernels need the distances of all pairs of rows in
-    each column, n (n - 1) / 2 numbers a column, which are held; these columns can be limited.
+    Kernels are kept as their values for the n (n - 1) / 2 pairs of rows. With w =
+    :math:`\alpha_i\alpha_k K_s(i, k)` the score is :math:`\|\alpha\|^2` and twice the sum of w, and
+    its derivative in :math:`\ln s_j` is :math:`-2 s_j \langle w, t_j\rangle`, t the distances in
+    column j; for radial kernels with w divided by twice the root. Many kernels take two matrix
+    products with the distances of all pairs of rows in each column, O(n^2 r), which are held.
+    Gaussian and radial kernels of more columns than those held take products of the rows instead:
+    :math:`\langle W, t_j\rangle` needs only W X. Laplace kernels cannot.
 
     Parameters
     ----------
     rows : WidthRows
         The rows.
     paired : ndarray of int
-        Columns that Laplace kernels may have.
+        Columns whose distances are held: those that Laplace kernels may have.
+    dtype : numpy dtype
+        Type of the numbers.
     """
 
-    def __init__(self, rows: WidthRows, paired: Array) -> None:
+    def __init__(self, rows: WidthRows, paired: Array, dtype: Any = np.float32) -> None:
+        self.dtype = dtype
         values = to_host(rows.values)
         rows = WidthRows(values, rows.categories)
         every = ("gaussian", tuple(range(rows.count)), (1.0,) * rows.count)
-        self.points = rows.coordinates(every).astype(np.float32)
+        self.points = rows.coordinates(every).astype(self.dtype)
         self.points -= self.points.mean(axis=0)
         self.owners = np.repeat(
             np.arange(rows.count), [1 + rows.categories.get(j, 0) for j in range(rows.count)]
         )
         self.rows, self.count, self.paired = rows.rows, rows.count, paired
-        self.above = np.triu(np.ones((self.rows, self.rows), dtype=bool), 1)
-        left, right = np.nonzero(self.above)
-        self.pairs = np.empty((len(paired), len(left)), dtype=np.float32)
-        for place, j in enumerate(paired.tolist()):
-            a, b = values[left, j], values[right, j]
-            self.pairs[place] = a != b if j in rows.categories else np.abs(a - b)
+        # Roots of radial kernels, which slopes are divided by, are logarithms of values: smaller
+        # ones are mostly rounding. What such pairs add to a slope is less than the root itself.
+        self.least_root = float(np.sqrt(np.finfo(dtype).eps))
+        self.apart = np.triu_indices(self.rows, 1)
+        self.unpaired = np.setdiff1d(np.arange(self.count), paired)
+        self.blocks = []
+        for part in self._parts():
+            left, right = (side[part] for side in self.apart)
+            far = np.empty((len(paired), len(left)), dtype=self.dtype)
+            for place, j in enumerate(paired.tolist()):
+                a, b = values[left, j], values[right, j]
+                far[place] = a != b if j in rows.categories else np.abs(a - b)
+            self.blocks.append(
+                PairBlock({1: far, 2: far**2}, np.zeros(len(left), dtype=self.dtype))
+            )
+
+    def _parts(self) -> list[slice]:
+        total = len(self.apart[0])
+        return [slice(start, start + BLOCK_PAIRS) for start in range(0, total, BLOCK_PAIRS)]
 
     def at(self, alpha: Array, spread: float = 1.0) -> None:
         """Set the dual point, of shape (n, c).
 
         Where the rows are a sample, ``spread`` is how many more pairs there are to a row in all.
         """
-        self.outer = (spread * alpha @ alpha.T).astype(np.float32)
-        np.fill_diagonal(self.outer, np.sum(alpha**2, axis=1))
-        self.outer_pairs = self.outer[self.above] if len(self.paired) else self.outer[:0]
+        outer = (spread * alpha @ alpha.T).astype(self.dtype)[self.apart]
+        for block, part in zip(self.blocks, self._parts(), strict=True):
+            block.outer = outer[part]
         self.trace = float(np.sum(alpha**2))
 
     def __call__(self, shape: str, widths: Array) -> tuple[float, Array]:
         """Return the score of widths of shape (r,), zero for columns left out, and its slopes."""
-        return self.scored(shape, widths, self.values(shape, widths))
+        scores, slopes = self.of([shape], widths[None, :])
+        return float(scores[0]), slopes[0]
 
-    def values(self, shape: str, widths: Array) -> Array:
-        """Return a kernel's values, of shape (n, n), or (n (n - 1) / 2,) for a Laplace kernel."""
-        if shape == "laplace":
-            apart = -widths[self.paired].astype(np.float32) @ self.pairs
-            return np.exp(apart, out=apart)
-        scaled = self.points * np.sqrt(widths[self.owners]).astype(np.float32)
-        left, right = squared_factors(scaled, scaled)
-        apart = left @ right
-        np.minimum(apart, 0.0, out=apart)
-        np.fill_diagonal(apart, 0.0)
-        if shape == "radial":
-            np.sqrt(np.negative(apart, out=apart), out=apart)
-            np.negative(apart, out=apart)
-        return np.exp(apart, out=apart)
+    def of(self, shapes: Sequence[str], widths: Array) -> tuple[Array, Array]:
+        """Return the scores of m kernels, widths of shape (m, r), and their slopes."""
+        return self.scored(shapes, widths, self.values(shapes, widths))
 
-    def scored(self, shape: str, widths: Array, values: Array) -> tuple[float, Array]:
-        """Return the score of widths and its slopes from the kernel's values."""
-        if shape == "laplace":
-            weighted = values * self.outer_pairs
-            slopes = np.zeros(self.count)
-            slopes[self.paired] = -2 * widths[self.paired] * (self.pairs @ weighted)
-            return self.trace + 2 * float(weighted.sum(dtype=float)), slopes
-        weighted = values * self.outer
-        total = float(weighted.sum(dtype=float))
-        if shape == "radial":
-            roots = np.maximum(values, LEAST_VALUE)
-            np.log(roots, out=roots)
-            roots *= -2
-            weighted /= np.maximum(roots, LEAST_ROOT, out=roots)
-            np.fill_diagonal(weighted, 0.0)  # no distance, and a large number to cancel
-        own = weighted.sum(axis=1) @ self.points**2
-        cross = np.einsum("ij,ij->j", self.points, weighted @ self.points)
-        sums = np.bincount(self.owners, own - cross, minlength=self.count)
-        return total, -2 * widths * sums
+    def values(
+        self, shapes: Sequence[str], widths: Array, together: Together = one_by_one
+    ) -> list[Array]:
+        """Return the values of m kernels, widths of shape (m, r), for each block of pairs."""
+        wide = {i: self._wide_exponents(widths[i]) for i in self._wide(shapes, widths)}
+        factors = -widths[:, self.paired].astype(self.dtype)
 
-    def summed(self, shapes: Sequence[str], factors: Array, values: Sequence[Array]) -> Array:
+        def made(block: PairBlock, part: slice) -> Array:
+            out = np.empty((len(shapes), len(block.outer)), dtype=self.dtype)
+            for power, own in _by_power(shapes):
+                out[own] = factors[own] @ block.distances[power]
+            for i, exponents in wide.items():
+                out[i] = exponents[part]
+            for i, shape in enumerate(shapes):
+                if shape == "radial":
+                    np.sqrt(np.negative(out[i], out=out[i]), out=out[i])
+                    np.negative(out[i], out=out[i])
+            return np.exp(out, out=out)
+
+        return together(made, self.blocks, self._parts())
+
+    def scored(
+        self,
+        shapes: Sequence[str],
+        widths: Array,
+        values: Sequence[Array],
+        together: Together = one_by_one,
+    ) -> tuple[Array, Array]:
+        """Return the scores of kernels, of shape (m,), and slopes, (m, r), from their values."""
+        wide = self._wide(shapes, widths)
+
+        def parts_of(block: PairBlock, own_values: Array) -> tuple[Array, Array, Array]:
+            weighted = own_values * block.outer
+            sums = weighted @ np.ones(weighted.shape[1], dtype=self.dtype)
+            for i, shape in enumerate(shapes):
+                if shape == "radial":
+                    roots = np.maximum(own_values[i], LEAST_VALUE)
+                    np.log(roots, out=roots)
+                    np.maximum(np.negative(roots, out=roots), self.least_root, out=roots)
+                    weighted[i] /= 2 * roots
+            moments = np.zeros((len(shapes), len(self.paired)))
+            for power, own in _by_power(shapes):
+                moments[own] = weighted[own] @ block.distances[power].T
+            return sums.astype(float), moments, weighted[wide]
+
+        parts = together(parts_of, self.blocks, values)
+        sums = sum((part[0] for part in parts), np.zeros(len(shapes)))
+        slopes = np.zeros((len(shapes), self.count))
+        slopes[:, self.paired] = sum((part[1] for part in parts), 0.0)
+        for place, i in enumerate(wide):
+            slopes[i] = self._wide_moments(np.concatenate([part[2][place] for part in parts]))
+        return self.trace + 2 * sums, -2 * widths * slopes
+
+    def summed(self, factors: Array, values: Sequence[Array]) -> Array:
         """Return the sum of kernels, given by their values, times factors; of shape (n, n)."""
+        small = factors.astype(self.dtype)
         total = np.zeros((self.rows, self.rows))
-        pairs = np.zeros(self.pairs.shape[1])
-        for shape, factor, own in zip(shapes, factors.tolist(), values, strict=True):
-            if shape == "laplace":
-                pairs += factor * own
-            else:
-                total += factor * own
-        if "laplace" in shapes:
-            square = np.zeros_like(total)
-            square[self.above] = pairs
-            total += square
-            total += square.T
-            own = sum(f for f, shape in zip(factors, shapes, strict=True) if shape == "laplace")
-            total[np.diag_indices_from(total)] += own
+        total[self.apart] = np.concatenate([small @ own for own in values])
+        total += total.T
+        total[np.diag_indices_from(total)] = factors.sum()
         return total
+
+    def _wide(self, shapes: Sequence[str], widths: Array) -> list[int]:
+        """Return the numbers of the kernels that have columns whose distances are not held."""
+        beyond = np.any(widths[:, self.unpaired] > 0, axis=1).tolist()
+        return [i for i, shape in enumerate(shapes) if shape != "laplace" and beyond[i]]
+
+    def _wide_exponents(self, widths: Array) -> Array:
+        """Return minus the squared distances of all pairs of rows, by products of the rows."""
+        scaled = self.points * np.sqrt(widths[self.owners]).astype(self.dtype)
+        left, right = squared_factors(scaled, scaled)
+        return np.minimum((left @ right)[self.apart], 0.0)
+
+    def _wide_moments(self, weighted: Array) -> Array:
+        """Return the sums of weights times squared distances in each column."""
+        square = np.zeros((self.rows, self.rows), dtype=self.dtype)
+        square[self.apart] = weighted
+        square += square.T
+        own = square.sum(axis=1) @ self.points**2
+        cross = np.einsum("ij,ij->j", self.points, square @ self.points)
+        return np.bincount(self.owners, own - cross, minlength=self.count)
+
+
+def paired_columns(kernels: Sequence[WidthKernel]) -> Array:
+    """Return the columns whose distances some kernels need: all of their columns if these are few.
+
+    Else those of Laplace kernels.
+    """
+    columns = np.unique([j for kernel in kernels for j in kernel[1]]).astype(int)
+    if len(columns) > PAIRED_COLUMNS:
+        laplace = [j for kernel in kernels if kernel[0] == "laplace" for j in kernel[1]]
+        columns = np.unique(laplace).astype(int)
+    return columns
+
+
+def _by_power(shapes: Sequence[str]) -> list[tuple[int, list[int]]]:
+    """Return the power of distances and the numbers of the kernels that need it."""
+    laplace = [i for i, shape in enumerate(shapes) if shape == "laplace"]
+    others = [i for i, shape in enumerate(shapes) if shape != "laplace"]
+    return [(power, own) for power, own in ((1, laplace), (2, others)) if own]

@@ -21,6 +21,7 @@ from ..base import FinalState, Needs, Result
 from ..nested import nested_rows, part_of
 from .held import HeldKernels
 from .pricing import Pricing, first_kernels
+from .scores import PAIRED_COLUMNS
 from .slide import slide
 from .weighing import Weighed, weigh
 from .whole import whole_system
@@ -61,6 +62,14 @@ STAGES = (Stage(750, 3, 25), Stage(1_500, 1, 15), Stage(3_000, 0, 0))
 """Rows, rounds and steps of slides. On grid_stability a slide on 3,000 rows took 20 s and lowered
 the objective by .3 %, one on 750 rows 1 s and 30 %."""
 
+WIDE_STAGES = (Stage(1_500, 4, 15), Stage(3_000, 0, 0))
+"""The same for very many columns, among which 750 rows do not tell the right ones. On madelon (500
+columns) kernels had 14 of the 20 columns that matter and 4 others, found on 1,600 rows."""
+
+WARM_STEPS = 10
+"""Most steps of a slide where a search begins with the kernels of another: with 25 a path of six
+strengths took twice the time. Set by judgement, not measured."""
+
 
 @dataclass(frozen=True)
 class WidthSearch:
@@ -79,13 +88,14 @@ class WidthSearch:
 
     Parameters
     ----------
-    stages : tuple of Stage
-        Numbers of rows, ascending, most rounds on them, and most steps of their slides.
+    stages : tuple of Stage, optional
+        Numbers of rows, ascending, most rounds on them, and most steps of their slides. None: by
+        the number of columns.
     pricing_rows : int
         Rows that a pricing looks at, drawn anew for each.
     """
 
-    stages: tuple[Stage, ...] = STAGES
+    stages: tuple[Stage, ...] | None = None
     pricing_rows: int = 750
     needs: ClassVar[Needs] = Needs(
         lambda p: p == 1, "p = 1", smooth=True, title="the search for widths"
@@ -108,9 +118,13 @@ class WidthSearch:
         theta: Array = np.empty(0) if start is None else start.theta
         finish = partial(whole_model, problem, family, pricing=pricing, rng=rng)
         number = 0
-        subsets = nested_rows(problem, [stage.rows for stage in self.stages], rng)
-        for rows, stage in zip(subsets, self.stages, strict=False):
-            stage = stage if start is None else replace(stage, rounds=min(1, stage.rounds))
+        wide = family.bases.count > PAIRED_COLUMNS
+        stages = self.stages or (WIDE_STAGES if wide else STAGES)
+        subsets = nested_rows(problem, [stage.rows for stage in stages], rng)
+        for rows, stage in zip(subsets, stages, strict=False):
+            if start is not None:
+                steps = min(WARM_STEPS, stage.steps)
+                stage = replace(stage, rounds=min(1, stage.rounds), steps=steps)
             here, task = family, part_of(problem, rows)
             if rows is not None:
                 here = family.on(family.bases.take(rows))

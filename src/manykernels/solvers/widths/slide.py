@@ -13,7 +13,7 @@ from ...dual import DualSolution, GramSystem, solve
 from ...families import WidthFamily
 from ...objective import Problem
 from .ascent import LARGEST_WIDTH, LEAST_WIDTH, kernel_of, widths_of
-from .scores import WidthScores
+from .scores import WidthScores, paired_columns
 from .threads import Together, side_by_side
 
 SLIDE_TOL = 1e-8
@@ -38,9 +38,7 @@ def slide(
     count = family.bases.count
     widths = np.array([widths_of(kernel, count) for kernel in kernels])
     inside = widths > 0
-    laplace = [kernel for kernel in kernels if kernel[0] == "laplace"]
-    paired = np.unique([j for kernel in laplace for j in kernel[1]]).astype(int)
-    scores = WidthScores(family.bases, paired)
+    scores = WidthScores(family.bases, paired_columns(kernels))
     shapes = [kernel[0] for kernel in kernels]
     scales, size = family.weights(kernels), len(kernels)
     solution: DualSolution | None = None
@@ -50,13 +48,13 @@ def slide(
         shares = np.exp(point[:size] - point[:size].max())
         shares /= shares.sum()
         widths[inside] = np.exp(point[size:])
-        values = together(scores.values, shapes, widths)
-        gram = scores.summed(shapes, shares * scales, values)
+        values = scores.values(shapes, widths, together)
+        gram = scores.summed(shares * scales, values)
         solution = solve(problem, GramSystem(gram), solution, SLIDE_TOL)
         scores.at(solution.alpha)
-        parts = together(scores.scored, shapes, widths, values)
-        slopes = problem.slope(scales * [score for score, _ in parts])
-        by_width = problem.slope((shares * scales)[:, None] * [part for _, part in parts])
+        own, moves = scores.scored(shapes, widths, values, together)
+        slopes = problem.slope(scales * own)
+        by_width = problem.slope((shares * scales)[:, None] * moves)
         by_share = shares * (slopes - shares @ slopes)
         gradient = -np.concatenate([by_share, by_width[inside]])
         return float(np.log(solution.objective)), gradient / solution.objective
