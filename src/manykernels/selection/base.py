@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from ..notices import InterruptedWarning, notify
 from ..rows import MemoryPrepared
 from ..spec import Spec
 from .groups import Group, correlations, in_groups
-from .sources import Picked, TermSource, source_of, together
+from .sources import Picked, TermSource, some_rows, source_of, together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 GROUP_FEATURES = 4
 """Features of a term that correlations between terms are taken of: the leading ones. Set by
 judgement, not measured."""
-
-GROUP_ROWS = 2_000
-"""Rows that correlations between terms are taken of at the most. Set by judgement."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +118,9 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             )
         return spec, source_of(spec, prepared)
 
-    def _work(self, spec: Spec, work: Callable[[Any], Any], tasks: Sequence[Any], noun: str) -> list:
+    def _work(
+        self, spec: Spec, work: Callable[[Any], Any], tasks: Sequence[Any], noun: str
+    ) -> list[Any]:
         """Do all tasks, or as many as time and Ctrl-C allow; return what they gave, in order."""
         found: list[Any] = []
         began, reason = perf_counter(), ""
@@ -158,19 +157,9 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         selected = np.zeros((len(picks), len(names)), dtype=bool)
         for number, terms in enumerate(picks):
             selected[number, [place[term.name] for term in terms]] = True
-        rows, weights = self._some_rows(source)
-        features = [source.features(known[name], GROUP_FEATURES)[rows] for name in names]
-        alike = correlations(features, weights)
+        rows, weights = some_rows(source.prepared.weights)
+        alike = correlations(source.features(list(known.values()), GROUP_FEATURES, rows), weights)
         return Evidence(known, in_groups(alike, selected, self.correlation), alike, selected)
-
-    def _some_rows(self, source: TermSource) -> tuple[Array, Array]:
-        """Return rows for correlations and their weights."""
-        weights = source.prepared.weights
-        count = len(weights)
-        rows = np.arange(count)
-        if count > GROUP_ROWS:
-            rows = np.sort(np.random.default_rng(0).choice(count, GROUP_ROWS, replace=False))
-        return rows, weights[rows] / weights[rows].sum()
 
     def _keep(
         self, source: TermSource, evidence: Evidence, p_values: Array | None, sure: Array
@@ -179,9 +168,9 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         names, shares = evidence.names, evidence.frequencies
         own = dict(zip(names, evidence.selected.mean(axis=0).tolist(), strict=True))
         keys = (-shares,) if p_values is None else (-shares, p_values)
-        order = np.lexsort((*keys, ~sure)) if len(shares) else []
+        order: Array = np.lexsort((*keys, ~sure)) if len(shares) else np.empty(0, dtype=int)
         lines, groups = [], []
-        for number, place in enumerate(np.asarray(order, dtype=int).tolist(), 1):
+        for number, place in enumerate(order.tolist(), 1):
             members = evidence.groups[place]
             first = members[0]
             terms = {names[i]: float(evidence.alike[first, i]) for i in members}
@@ -189,7 +178,11 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 terms |= self._likes(source, evidence.terms[names[first]], names)
             p_value = None if p_values is None else float(p_values[place])
             group = Group(
-                tuple(terms), tuple(terms.values()), float(shares[place]), p_value, bool(sure[place])
+                tuple(terms),
+                tuple(terms.values()),
+                float(shares[place]),
+                p_value,
+                bool(sure[place]),
             )
             groups.append(group)
             for name, value in terms.items():
@@ -203,8 +196,8 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _likes(self, source: TermSource, first: Picked, taken: Sequence[str]) -> dict[str, float]:
         """Return terms of the family that no rows selected and that go with one that they did."""
         others = [t for t in source.likes(first, self.correlation) if t.name not in taken]
-        rows, weights = self._some_rows(source)
-        parts = [source.features(term, GROUP_FEATURES)[rows] for term in (first, *others)]
+        rows, weights = some_rows(source.prepared.weights)
+        parts = source.features([first, *others], GROUP_FEATURES, rows)
         alike = correlations(parts, weights)[0, 1:].tolist()
         close = {t.name: value for t, value in zip(others, alike, strict=True)}
         ordered = sorted(close.items(), key=lambda item: -item[1])
@@ -230,13 +223,33 @@ def _table(lines: list[dict[str, Any]], tested: bool) -> pd.DataFrame:
     if not tested:
         del kinds["p_value"]
     return pd.DataFrame(
-        {name: pd.Series([line[name] for line in lines], dtype=kind) for name, kind in kinds.items()}
+        {
+            name: pd.Series([line[name] for line in lines], dtype=kind)
+            for name, kind in kinds.items()
+        }
     )
+
+
+def strata_of(y: Array, labelled: bool) -> Array:
+    """Return the number of the class of each row; 0 for real targets."""
+    if not labelled:
+        return np.zeros(len(y), dtype=int)
+    return (y[:, 0] > 0).astype(int) if y.shape[1] == 1 else y.argmax(axis=1)
+
+
+def cut(strata: Array, share: float, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Cut rows in two parts at random, a share of each class in the first, give or take a row."""
+    order = rng.permutation(len(strata))
+    order = order[np.argsort(strata[order], kind="stable")]
+    # Evenly spaced numbers of rows: the first part takes each that reaches the next whole number.
+    reached = np.floor(share * np.arange(1, len(order) + 1) + (1 - share) * rng.random())
+    first = np.diff(reached, prepend=0) > 0
+    return np.sort(order[first]), np.sort(order[~first])
 
 
 def results_of(
     work: Callable[[Any], Any], tasks: Sequence[Any], n_jobs: int | None
-) -> Iterator[Any]:
+) -> Generator[Any, None, None]:
     """Yield the results of tasks in order, done in this process or in several."""
     if effective_n_jobs(n_jobs) == 1:
         yield from (work(task) for task in tasks)

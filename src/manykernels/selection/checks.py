@@ -12,7 +12,7 @@ def check_numbers(selection: Any) -> None:
         value = getattr(selection, name, None)
         if value is None and (name in OPTIONAL or not hasattr(selection, name)):
             continue
-        kind = Integral if whole else Real
+        kind: Any = Integral if whole else Real
         if not isinstance(value, kind) or isinstance(value, bool) or not low <= value <= high:
             what = "an integer" if whole else "a number"
             limits = f">= {low:g}" if high == float("inf") else f"from {low:g} to {high:g}"

@@ -6,21 +6,31 @@ import numpy as np
 from scipy import stats
 
 from ..arrays import Array
-from ..losses import Logistic, Squared
+from ..losses import Logistic, Loss, Squared
 from ..objective import Problem
-from ..solvers.least_squares import fit_of
+from ..solvers.least_squares import Projection, fit_of
 
 
-def unpenalised_risk(
-    y: Array, columns: Array, weights: Array, labelled: bool, intercept: bool
-) -> tuple[float, int]:
-    """Return the least risk over columns and how many of them add something; O(n m^2)."""
-    loss = Logistic() if labelled else Squared()
-    problem = Problem(y, weights, loss, 1.0, 1.0, intercept)
+def unpenalised_risk(y: Array, columns: Array, weights: Array, loss: Loss) -> tuple[float, int]:
+    """Return the least risk over columns, and how many of them add something; O(n m^2)."""
+    problem = Problem(y, weights, loss, 1.0, 1.0, intercept=False)
     fit = fit_of(problem)
     if columns.shape[1]:
         fit.add(columns)
-    return problem.risk(fit.solution().fitted), int(np.linalg.matrix_rank(columns)) + intercept
+    rank = fit.size if isinstance(fit, Projection) else int(np.linalg.matrix_rank(columns))
+    return problem.risk(fit.solution().fitted), rank
+
+
+def compressed(y: Array, columns: Array, weights: Array) -> tuple[Array, Array, Array]:
+    """Return fewer rows, of equal weight, on which all least squares are the same; O(n m^2).
+
+    Sums of squares are those of the weighted rows divided by the number of rows that are left.
+    """
+    rows = np.hstack([columns, y]) * np.sqrt(weights)[:, None]
+    if len(rows) > rows.shape[1]:
+        rows = np.asarray(np.linalg.qr(rows, mode="r"))
+    count = columns.shape[1]
+    return rows[:, count:], rows[:, :count], np.full(len(rows), 1 / len(rows))
 
 
 def partial_p_values(
@@ -68,17 +78,24 @@ def partial_p_values(
 
     Notes
     -----
-    O(n m^2) for each set.
+    O(n m^2) and O(m^3) for each set; for classes O(n m^2) for each set.
     """
+    rows, loss = len(y), Logistic() if labelled else Squared()
+    if intercept:
+        columns, owners = np.column_stack([columns, np.ones(rows)]), np.append(owners, -1)
+    sizes = np.sqrt(weights @ columns**2)
+    columns = columns / np.where(sizes > 0, sizes, 1.0)
+    if not labelled:
+        y, columns, weights = compressed(y, columns, weights)
     found = np.ones((y.shape[1], count))
     for output in range(y.shape[1]):
         own = y[:, [output]]
-        with_all, rank = unpenalised_risk(own, columns, weights, labelled, intercept)
+        with_all, rank = unpenalised_risk(own, columns, weights, loss)
         for number in range(count):
             others = columns[:, owners != number]
-            without, smaller = unpenalised_risk(own, others, weights, labelled, intercept)
+            without, smaller = unpenalised_risk(own, others, weights, loss)
             found[output, number] = _p_value(
-                without, with_all, rank - smaller, rank, len(y), labelled
+                without, with_all, rank - smaller, rank, rows, labelled
             )
     return np.minimum(1.0, len(found) * found.min(axis=0))
 
@@ -138,7 +155,7 @@ def false_discovery_rate(p_values: Array, level: float, most: int) -> Array:
 def chance_bound(q: float, threshold: float, count: float) -> float:
     r"""Return :math:`q^2/((2\tau - 1) N)`, a bound on terms that come by chance.
 
-    So many of the N terms that a half selects with probability q/N or less are selected by a share
-    of at least the threshold :math:`\tau` of all halves, in expectation and at the most.
+    It is one on the expected number of terms that a half selects with a probability of q/N or less
+    and that yet a share of at least :math:`\tau` of all halves select.
     """
     return q**2 / ((2 * threshold - 1) * count)

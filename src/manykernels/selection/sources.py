@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import comb
 from typing import Any, Protocol
@@ -12,12 +12,13 @@ import numpy as np
 
 from ..arrays import Array, Index
 from ..backend import approximately, to_host
+from ..families.pricing import pricer
 from ..fitting.crossval import sizes_of
 from ..function import Function
 from ..function.terms import OTHERS
-from ..families.pricing import pricer
 from ..kernels import uses_maps
 from ..limits import PATH_FEATURES
+from ..losses import SmoothLoss
 from ..rows import MemoryPrepared
 from ..solvers import Greedy, Result
 from ..spec import Search, Spec, Widths
@@ -36,6 +37,10 @@ choose it by cross-validation. Set by judgement: the middle of those it chooses 
 
 LIKES = 200
 """Terms of the whole family that are compared with the first one of a group. Set by judgement."""
+
+
+GROUP_ROWS = 2_000
+"""Rows that correlations between terms are taken of at the most. Set by judgement."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +92,8 @@ class TermSource(Protocol):
     def pick(self, rows: Array, q: int, seed: int) -> Picks:
         """Return the first q terms, at the most, that some rows select."""
 
-    def features(self, term: Picked, most: int) -> Array:
-        """Return features of a term on all rows, the leading ones if there are more than most."""
+    def features(self, terms: Sequence[Picked], most: int, rows: Array) -> list[Array]:
+        """Return features of terms on some rows, the leading ones if there are more than most."""
 
     def likes(self, term: Picked, limit: float) -> list[Picked]:
         """Return terms of the whole family that may correlate with a term by a limit or more."""
@@ -100,7 +105,7 @@ def source_of(spec: Spec, prepared: MemoryPrepared) -> TermSource:
         return WidthTerms(spec, prepared)
     if spec.greedy is not None or 1.0 in spec.exponents:
         return PathTerms(spec, prepared)
-    if uses_maps(spec.kernels):
+    if uses_maps(spec.kernels) or not isinstance(spec.loss, SmoothLoss):
         # Without a penalty, kernels of many features explain most of what is noise.
         return PathTerms(replace(spec, exponents=(1.0,), solver="auto"), prepared)
     return PathTerms(replace(spec, greedy=Greedy(), solver="greedy"), prepared)
@@ -110,21 +115,21 @@ def source_of(spec: Spec, prepared: MemoryPrepared) -> TermSource:
 class PathTerms:
     """Terms in the order in which they enter a path: of p = 1, or of greedy selection.
 
-    All kernels of one name are a term.
+    All kernels of one name are a term. ``axes`` are principal axes of features, kept once made.
     """
 
     spec: Spec
     prepared: MemoryPrepared
+    axes: dict[tuple[Index, ...], Array] = field(default_factory=dict)
 
     @property
     def degree(self) -> int:
         """Largest number of factors."""
         return max(self.spec.degrees)
 
-    @property
-    def family(self) -> Any:
-        """The kernels on all rows."""
-        return self.prepared.fits(self.spec, self.degree, 1.0).family
+    def _family(self, rows: Array) -> Any:
+        """Return the kernels on some rows."""
+        return self.prepared.take(rows).fits(self.spec, self.degree, 1.0).family
 
     @property
     def count(self) -> float:
@@ -133,7 +138,7 @@ class PathTerms:
         distinct = len(set(names))
         if distinct < len(names):
             return float(sum(comb(distinct, d) for d in range(1, self.degree + 1)))
-        return max(1.0, approximately(self.family.distinct) - 1)
+        return max(1.0, approximately(self._family(np.arange(1)).distinct) - 1)
 
     def pick(self, rows: Array, q: int, seed: int) -> Picks:
         """Return the first terms of the path on some rows.
@@ -175,21 +180,36 @@ class PathTerms:
             if len(last.solution.coefficients) > PATH_FEATURES:
                 return
 
-    def features(self, term: Picked, most: int) -> Array:
-        """Return features of a term on all rows, the leading principal ones if there are more."""
-        columns = to_host(self.family.features(list(term.kernels))[0])
-        return leading(columns, self.prepared.weights, most)
+    def features(self, terms: Sequence[Picked], most: int, rows: Array) -> list[Array]:
+        """Return features of terms on some rows, the leading principal ones if there are more.
+
+        Their axes are those of all rows, or of some of them: known before any target is.
+        """
+        family, out = self._family(rows), []
+        for term in terms:
+            columns = to_host(family.features(list(term.kernels))[0])
+            out.append(columns if columns.shape[1] <= most else columns @ self._axes(term, most))
+        return out
+
+    def _axes(self, term: Picked, most: int) -> Array:
+        """Return the leading principal axes of a term's features; O(n m^2) for m features."""
+        if term.kernels not in self.axes:
+            rows, weights = some_rows(self.prepared.weights)
+            columns = to_host(self._family(rows).features(list(term.kernels))[0])
+            centred = (columns - weights @ columns) * np.sqrt(weights)[:, None]
+            self.axes[term.kernels] = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
+        return self.axes[term.kernels][:, :most]
 
     def likes(self, term: Picked, limit: float) -> list[Picked]:
         """Return the terms whose kernels price highest where the term is what is to be explained.
 
         For kernels of one feature these are those of highest correlation, by one pricing.
         """
-        family, weights = self.family, self.prepared.weights
-        target = self.features(term, 1)
+        rows, weights = some_rows(self.prepared.weights)
+        family = self._family(rows)
+        target = self.features([term], 1, rows)[0]
         centred = weights[:, None] * (target - weights @ target)
-        single = family.blocks.single
-        least = limit**2 * float(np.sum(centred * target)) if single else 0.0
+        least = limit**2 * float(np.sum(centred * target)) if family.blocks.single else 0.0
         found = pricer(family, weights, 64, True).top(centred, LIKES, 0.999 * least)
         return [Picked(family.name(index), (index,)) for index in found.indices if index]
 
@@ -230,30 +250,27 @@ class WidthTerms:
             Picked(name, values=np.column_stack([frame[name] for frame in frames]))
             for name in names
         ]
-        total = learnt.decision(everywhere)
-        left = total - sum((term.values for term in terms), np.zeros_like(total))
+        left = learnt.decision(everywhere)
+        for frame, output in zip(frames, outputs, strict=True):
+            left[:, output] -= frame.to_numpy().sum(axis=1)
         return Picks(terms, left)
 
-    def features(self, term: Picked, most: int) -> Array:
-        """Return the component on all rows."""
-        assert term.values is not None
-        return term.values[:, :most] if most < term.values.shape[1] else term.values
+    def features(self, terms: Sequence[Picked], most: int, rows: Array) -> list[Array]:
+        """Return the components on some rows."""
+        return [term.values[rows] for term in terms if term.values is not None]
 
     def likes(self, term: Picked, limit: float) -> list[Picked]:
         """Return none: other components are known only where a model has them."""
         return []
 
 
-def leading(columns: Array, weights: Array, most: int) -> Array:
-    """Return the leading principal components of columns, or all columns if they are few enough.
-
-    O(n m^2) for m columns of n rows.
-    """
-    if columns.shape[1] <= most:
-        return columns
-    centred = (columns - weights @ columns) * np.sqrt(weights)[:, None]
-    axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
-    return columns @ axes[:, :most]
+def some_rows(weights: Array) -> tuple[Array, Array]:
+    """Return rows for correlations, all or some drawn at random, and their weights."""
+    count = len(weights)
+    rows = np.arange(count)
+    if count > GROUP_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(count, GROUP_ROWS, replace=False))
+    return rows, weights[rows] / weights[rows].sum()
 
 
 def together(terms: list[list[Picked]]) -> dict[str, Picked]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from math import ceil
 from typing import Any, Self
 
 import numpy as np
-from sklearn.model_selection import StratifiedShuffleSplit
 
 from ..arrays import Array
 from ..backend import generator
+from ..notices import notify
 from ..spec import Spec
-from .base import Selection
+from .base import Selection, cut, strata_of
 from .checks import check_numbers
 from .partial_tests import false_discovery_rate, family_wise, partial_p_values, twice_median
 from .sources import Picks, TermSource
@@ -161,12 +160,12 @@ class SplitTest(Selection):
             With the table of terms.
         """
         check_numbers(self)
-        if self.estimator.labelled and sample_weight is not None:
-            raise ValueError(
-                "sample_weight must be None for classes, whose likelihood-ratio test has no "
-                "weights; got some. Use StabilitySelection, or leave rows out."
-            )
         spec, source = self._ready(X, y, sample_weight)
+        if spec.labelled and not np.allclose(*extremes(source.prepared.weights), rtol=1e-9):
+            raise ValueError(
+                "sample_weight must be the same for all rows, or zero, for classes: their "
+                "likelihood-ratio test has no weights; got several. Use StabilitySelection."
+            )
         splits = self._splits(spec, source)
         q = self.q
         if q is None:
@@ -174,17 +173,25 @@ class SplitTest(Selection):
         picked = self._work(spec, partial(pick, source, q), splits, "splits")
         self.n_splits_ = len(picked)
         tested = [
-            within_budget(source, picks, self._budget(spec, source, test))
+            within_budget(picks, self._budget(spec, source, test))
             for picks, (_, test, _) in zip(picked, splits, strict=False)
         ]
+        if not any(picks.terms for picks, _ in tested):
+            notify(
+                "No term could be tested: too few rows for the features of one, or nothing was "
+                "selected. Use more rows, or StabilitySelection.",
+                UserWarning,
+            )
         evidence = self._gathered(source, [picks.terms for picks, _ in tested])
         owners = evidence.owners
         table = np.ones((len(tested), len(evidence.groups)))
-        for number, ((picks, most), (_, test, _)) in enumerate(zip(tested, splits, strict=False)):
-            own = [owners[term.name] for term in picks.terms]
-            found = split_p_values(spec, source, picks, own, test, most)
-            for group, p_value in found.items():
-                table[number, group] = min(1.0, len(found) * p_value)
+        pairs = zip(tested, splits, strict=False)
+        with source.prepared.rows.threads():
+            for place, ((picks, most), (_, test, _)) in enumerate(pairs):
+                own = [owners[term.name] for term in picks.terms]
+                found = split_p_values(spec, source, picks, own, test, most)
+                for group, p_value in found.items():
+                    table[place, group] = min(1.0, len(found) * p_value)
         p_values = twice_median(table)
         if self.control == "family-wise":
             sure = family_wise(p_values, self.level)
@@ -197,22 +204,9 @@ class SplitTest(Selection):
     def _splits(self, spec: Spec, source: TermSource) -> list[tuple[Array, Array, int]]:
         """Return rows to select on, rows to test on and a seed for each split."""
         rng = generator(self.random_state)
-        y = source.prepared.y
-        count = len(y)
-        first = min(count - 1, ceil(self.share * count))
         seeds = rng.integers(2**31, size=self.n_splits).tolist()
-        if spec.labelled:
-            codes = y[:, 0] if y.shape[1] == 1 else y.argmax(axis=1)
-            state = int(rng.integers(2**31))
-            cut = StratifiedShuffleSplit(self.n_splits, train_size=first, random_state=state)
-            parts = list(cut.split(y, codes))
-        else:
-            orders = [rng.permutation(count) for _ in seeds]
-            parts = [(order[:first], order[first:]) for order in orders]
-        return [
-            (np.sort(some), np.sort(others), seed)
-            for (some, others), seed in zip(parts, seeds, strict=True)
-        ]
+        strata = strata_of(source.prepared.y, spec.labelled)
+        return [(*cut(strata, self.share, rng), seed) for seed in seeds]
 
     def _budget(self, spec: Spec, source: TermSource, test: Array) -> int:
         """Return the largest number of features that a test may have."""
@@ -224,19 +218,26 @@ class SplitTest(Selection):
         return min(half, int(events) // EVENTS_A_FEATURE)
 
 
+def extremes(values: Array) -> tuple[float, float]:
+    """Return the smallest and the largest value."""
+    return float(values.min()), float(values.max())
+
+
 def pick(source: TermSource, q: int, split: tuple[Array, Array, int]) -> Picks:
     """Return what the first rows of a split select."""
     rows, _, seed = split
-    return source.pick(rows, q, seed)
+    with source.prepared.rows.threads():
+        return source.pick(rows, q, seed)
 
 
-def within_budget(source: TermSource, picks: Picks, budget: int) -> tuple[Picks, int]:
+def within_budget(picks: Picks, budget: int) -> tuple[Picks, int]:
     """Return the first terms whose features are not too many, and the most features of each.
 
     Each has up to TERM_FEATURES, fewer where there is no room for that.
     """
     room = budget - picks.rest.shape[1]
-    terms = picks.terms[: max(0, room)]
+    least = max((1 if t.values is None else t.values.shape[1] for t in picks.terms), default=1)
+    terms = picks.terms[: max(0, room // least)]
     most = min(TERM_FEATURES, room // max(1, len(terms))) if terms else 1
     return Picks(terms, picks.rest), max(1, most)
 
@@ -247,9 +248,11 @@ def split_p_values(
     """Return the p-value of each group that has selected terms, by tests on some rows."""
     if not picks.terms:
         return {}
-    parts = [source.features(term, most)[rows] for term in picks.terms]
+    parts = source.features(picks.terms, most, rows)
     present = list(dict.fromkeys(groups))
-    owners = [np.full(part.shape[1], present.index(g)) for part, g in zip(parts, groups, strict=True)]
+    owners = [
+        np.full(part.shape[1], present.index(g)) for part, g in zip(parts, groups, strict=True)
+    ]
     rest = picks.rest[rows]
     prepared = source.prepared
     weights = prepared.weights[rows] / prepared.weights[rows].sum()

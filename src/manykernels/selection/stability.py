@@ -6,12 +6,11 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 
 from ..arrays import Array
 from ..backend import generator
 from ..spec import Spec
-from .base import Selection
+from .base import Selection, cut, strata_of
 from .checks import check_numbers
 from .partial_tests import chance_bound
 from .sources import Picks, TermSource
@@ -157,18 +156,9 @@ class StabilitySelection(Selection):
     def _pairs(self, spec: Spec, source: TermSource) -> list[tuple[Array, Array, int]]:
         """Return two halves and a seed for each pair."""
         rng = generator(self.random_state)
-        y = source.prepared.y
-        codes = y[:, 0] if y.shape[1] == 1 else y.argmax(axis=1)
-        pairs = []
-        for seed in rng.integers(2**31, size=self.n_pairs).tolist():
-            if spec.labelled:
-                cut = StratifiedKFold(2, shuffle=True, random_state=int(rng.integers(2**31)))
-                one, two = next(iter(cut.split(y, codes)))
-            else:
-                order, half = rng.permutation(len(y)), len(y) // 2
-                one, two = order[:half], order[half : 2 * half]
-            pairs.append((np.sort(one), np.sort(two), seed))
-        return pairs
+        seeds = rng.integers(2**31, size=self.n_pairs).tolist()
+        strata = strata_of(source.prepared.y, spec.labelled)
+        return [(*cut(strata, 0.5, rng), seed) for seed in seeds]
 
 
 def default_q(threshold: float, count: float) -> int:
@@ -176,9 +166,8 @@ def default_q(threshold: float, count: float) -> int:
     return int(np.clip(np.sqrt((2 * threshold - 1) * count), 1, MOST_STABLE))
 
 
-def pick_pair(
-    source: TermSource, q: int, pair: tuple[Array, Array, int]
-) -> tuple[Picks, Picks]:
+def pick_pair(source: TermSource, q: int, pair: tuple[Array, Array, int]) -> tuple[Picks, Picks]:
     """Return what both halves select."""
     one, two, seed = pair
-    return source.pick(one, q, seed), source.pick(two, q, seed + 1)
+    with source.prepared.rows.threads():
+        return source.pick(one, q, seed), source.pick(two, q, seed + 1)
