@@ -14,7 +14,7 @@ from ..arrays import Array, Index
 from ..backend import approximately, to_host
 from ..families.pricing import pricer
 from ..fitting.crossval import sizes_of
-from ..function import Function
+from ..function import Function, without_shares
 from ..function.terms import OTHERS
 from ..kernels import uses_maps
 from ..limits import PATH_FEATURES
@@ -55,11 +55,14 @@ class Picked:
         Its kernels; none for a part of a model of widths.
     values : ndarray of shape (n, c) or None
         Such a part on all rows.
+    coefficients : ndarray of shape (m, c) or None
+        Coefficients of the kernels' features in the model of the rows that selected them.
     """
 
     name: str
     kernels: tuple[Index, ...] = ()
     values: Array | None = None
+    coefficients: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -161,8 +164,10 @@ class PathTerms:
             entered = {name: kernels for name, kernels in entered.items() if kernels}
             if len(entered) >= q:
                 break
-        terms = [Picked(name, tuple(kernels)) for name, kernels in entered.items()]
-        return Picks(terms[:q], np.empty((len(self.prepared.y), 0)))
+        terms = [Picked(name, tuple(kernels)) for name, kernels in entered.items()][:q]
+        if terms and not fits.family.blocks.single:
+            terms = with_coefficients(terms, fits.family, result)
+        return Picks(terms, np.empty((len(self.prepared.y), 0)))
 
     def _path(self, fits: Any, q: int, rng: np.random.Generator) -> Iterator[Result]:
         spec = self.spec
@@ -181,14 +186,22 @@ class PathTerms:
                 return
 
     def features(self, terms: Sequence[Picked], most: int, rows: Array) -> list[Array]:
-        """Return features of terms on some rows, the leading principal ones if there are more.
+        """Return features of terms on some rows, all of them or the most important ones.
 
-        Their axes are those of all rows, or of some of them: known before any target is.
+        If there are too many: the function that the rows that selected a term made of it, if known,
+        and then the leading principal ones. Their axes are those of all rows, or of some drawn
+        from all: no target has a part in them.
         """
         family, out = self._family(rows), []
         for term in terms:
             columns = to_host(family.features(list(term.kernels))[0])
-            out.append(columns if columns.shape[1] <= most else columns @ self._axes(term, most))
+            if columns.shape[1] > most:
+                known = np.empty((columns.shape[1], 0))
+                if term.coefficients is not None:
+                    known = term.coefficients[:, :most]
+                axes = self._axes(term, most - known.shape[1])
+                columns = columns @ np.hstack([known, axes])
+            out.append(columns)
         return out
 
     def _axes(self, term: Picked, most: int) -> Array:
@@ -264,6 +277,24 @@ class WidthTerms:
         return []
 
 
+def with_coefficients(terms: list[Picked], family: Any, result: Result) -> list[Picked]:
+    """Return terms with the coefficients of their features in a model, zero if they left it."""
+    learnt = without_shares(family, result, 0.0).without_rows()
+    assert learnt.coefficients is not None
+    owners = family.owners(learnt.indices)
+    places = {index: i for i, index in enumerate(learnt.indices)}
+    out = []
+    for term in terms:
+        parts = [
+            learnt.coefficients[owners == places[index]]
+            if index in places
+            else np.zeros((width, learnt.coefficients.shape[1]))
+            for index, width in zip(term.kernels, family.widths(term.kernels), strict=True)
+        ]
+        out.append(replace(term, coefficients=np.vstack(parts)))
+    return out
+
+
 def some_rows(weights: Array) -> tuple[Array, Array]:
     """Return rows for correlations, all or some drawn at random, and their weights."""
     count = len(weights)
@@ -279,7 +310,7 @@ def together(terms: list[list[Picked]]) -> dict[str, Picked]:
     for term in chain.from_iterable(terms):
         known = found.get(term.name)
         if known is None:
-            found[term.name] = term
+            found[term.name] = replace(term, coefficients=None)
         elif term.values is not None:
             assert known.values is not None
             found[term.name] = replace(known, values=np.hstack([known.values, term.values]))
