@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV
 from manykernels.baselines import LpNormMKL
 from manykernels.notices import InterruptedWarning
-from manykernels.selection import SplitTest, StabilitySelection
+from manykernels.selection import SplitTest, StabilitySelection, sources
 from manykernels.selection import base as selection_base
 from manykernels.selection.sources import PathTerms, Picked, Picks
 
@@ -363,3 +363,25 @@ def test_which_path_selects():
     assert path(MKLRegressor(kernels="auto")) == (1.0,)
     assert path(MKLRegressorCV(kernels="auto", solver="greedy")) == "greedy"
     assert path(MKLRegressor(loss="epsilon_insensitive")) == (1.0,)
+
+
+def test_first_feature_of_a_smooth_term_is_its_part_of_the_model(monkeypatch):
+    X, y = make_friedman1(100, 5, noise=1.0, random_state=0)
+    _, source = SplitTest(MKLRegressor(kernels="auto", degree=2))._ready(X, y, None)
+    kept, plain = [], sources.with_coefficients
+    monkeypatch.setattr(
+        sources,
+        "with_coefficients",
+        lambda terms, family, result: kept.append((family, result)) or plain(terms, family, result),
+    )
+    rows, others = np.arange(60), np.arange(60, 100)
+    terms = source.pick(rows, 30, 0).terms  # all that there are
+    ((family, result),) = kept
+    learnt = sources.without_shares(family, result, 0.0)
+    whole = learnt.decision(source.prepared.bases.take(others)) - learnt.intercept
+    parts = source.features(terms, 1, others)
+    assert all(part.shape == (40, 1) for part in parts)
+    np.testing.assert_allclose(sum(parts), whole, rtol=1e-6, atol=1e-8)
+    richer = source.features(terms, 3, others)
+    np.testing.assert_allclose(richer[0][:, :1], parts[0])
+    assert {part.shape[1] for part in richer} == {3}

@@ -21,7 +21,7 @@ from ..notices import InterruptedWarning, notify
 from ..rows import MemoryPrepared
 from ..spec import Spec
 from .groups import Group, correlations, in_groups
-from .sources import Picked, TermSource, some_rows, source_of, together
+from .sources import Picked, TermSource, selecting, some_rows, source_of, together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +96,7 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 f"{self.estimator!r}. Use for instance MKLRegressorCV()."
             )
         check_parameters(self.estimator)
-        spec = self.estimator._specify()
+        spec = selecting(self.estimator)
         if spec.alternatives:
             raise ValueError(
                 f"kernels must be of one kind; got {spec.kernels!r}. Use the kind that a fitted "

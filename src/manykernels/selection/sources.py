@@ -9,6 +9,7 @@ from math import comb
 from typing import Any, Protocol
 
 import numpy as np
+from sklearn.base import clone
 
 from ..arrays import Array, Index
 from ..backend import approximately, to_host
@@ -20,7 +21,7 @@ from ..kernels import uses_maps
 from ..limits import PATH_FEATURES
 from ..losses import SmoothLoss
 from ..rows import MemoryPrepared
-from ..solvers import Greedy, Result
+from ..solvers import Result
 from ..spec import Search, Spec, Widths
 
 PATH_STRENGTHS = 49
@@ -102,16 +103,28 @@ class TermSource(Protocol):
         """Return terms of the whole family that may correlate with a term by a limit or more."""
 
 
+def selecting(estimator: Any) -> Spec:
+    """Return the specification of an estimator, or of one like it that selects terms.
+
+    With p > 1 every kernel has a weight. Then terms are selected greedily; with p = 1 if the loss
+    has kinks, or if kernels have several features: those of many features explain most of what is
+    noise where nothing is penalised.
+    """
+    spec: Spec = estimator._specify()
+    selects = spec.greedy is not None or 1.0 in spec.exponents
+    if selects or spec.alternatives or isinstance(spec.family, Widths):
+        return spec
+    penalised = uses_maps(spec.kernels) or not isinstance(spec.loss, SmoothLoss)
+    changes = {"p": 1.0, "solver": "auto"} if penalised else {"p": None, "solver": "greedy"}
+    changed: Spec = clone(estimator).set_params(**changes)._specify()
+    return changed
+
+
 def source_of(spec: Spec, prepared: MemoryPrepared) -> TermSource:
     """Return where the terms of a specification come from."""
     if isinstance(spec.family, Widths):
         return WidthTerms(spec, prepared)
-    if spec.greedy is not None or 1.0 in spec.exponents:
-        return PathTerms(spec, prepared)
-    if uses_maps(spec.kernels) or not isinstance(spec.loss, SmoothLoss):
-        # Without a penalty, kernels of many features explain most of what is noise.
-        return PathTerms(replace(spec, exponents=(1.0,), solver="auto"), prepared)
-    return PathTerms(replace(spec, greedy=Greedy(), solver="greedy"), prepared)
+    return PathTerms(spec, prepared)
 
 
 @dataclass(frozen=True)
