@@ -125,6 +125,8 @@ def test_both_kinds_of_control():
         MKLRegressor(degree=2), n_splits=10, control="false-discovery-rate", random_state=0
     ).fit(X, y)
     assert set(found.selected_) == {"x1 * x2", "x5"}
+    assert found.meaning_.startswith("On average 10 % of the sure terms")
+    assert "proxy" in found.meaning_
 
 
 def test_classes():

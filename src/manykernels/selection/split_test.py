@@ -31,6 +31,21 @@ EVENTS_A_FEATURE = 10
 """Rows of the rarer class for each feature of a likelihood-ratio test, at the least."""
 
 
+PROMISES = {
+    "family-wise": "With a probability of {level:g} % at most, any of the sure terms is one that "
+    "adds nothing to the other terms selected with it.",
+    "false-discovery-rate": "On average {level:g} % of the sure terms, at most, add nothing to the "
+    "other terms selected with them.",
+}
+"""What each kind of error control promises."""
+
+CAUTION = (
+    "That says nothing about terms that are not sure, and a term that correlates with a true one "
+    "which was not selected (a proxy) may stand in its place."
+)
+"""What no kind of error control says."""
+
+
 class SplitTest(Selection):
     r"""P-values of terms, from many splits of the rows in some to select on and some to test on.
 
@@ -83,6 +98,8 @@ class SplitTest(Selection):
         The sure terms; of a group several names, as in "x1 * x2 or x1 * x3".
     groups_ : list of Group
         The groups, those called sure first.
+    meaning_ : str
+        What ``level`` says of the sure terms and what it does not, in words.
     n_terms_ : float
         Number of terms to select from.
     n_splits_ : int
@@ -199,6 +216,7 @@ class SplitTest(Selection):
             # Of a term with a p-value below 1 more than half of the splits selected it.
             sure = false_discovery_rate(p_values, self.level, 2 * q)
         self._keep(source, evidence, p_values, sure)
+        self.meaning_ = f"{PROMISES[self.control].format(level=100 * self.level)} {CAUTION}"
         return self
 
     def _splits(self, spec: Spec, source: TermSource) -> list[tuple[Array, Array, int]]:
