@@ -33,6 +33,7 @@ ORDER = [
     "store",
     "words",
     "estimators",
+    "selection",
     "baselines",
     "plot",
     "report",

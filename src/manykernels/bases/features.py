@@ -109,7 +109,7 @@ class FeatureBlocks:
         """Split the rows so that a block times n numbers of float64 fit in ``budget`` bytes."""
         return split_rows(self.rows, budget)
 
-    def take(self, rows: slice) -> FeatureBlocks:
+    def take(self, rows: slice | Array) -> FeatureBlocks:
         """Return the same blocks on some of the rows."""
         features = self.features
         part = sparse.csr_array(features)[rows] if sparse.issparse(features) else features[rows, :]

@@ -165,6 +165,16 @@ class MemoryPrepared:
     weights: Array
     room: int
 
+    def take(self, rows: Array) -> MemoryPrepared:
+        """Return some of the rows of positive weight, given by their numbers among these.
+
+        Columns and base kernels stay as they were fitted to all of them.
+        """
+        bases: Any = self.bases
+        weights = self.weights[rows] / self.weights[rows].sum()
+        some = {"used": self.used[rows], "bases": bases.take(rows), "y": self.y[rows]}
+        return replace(self, weights=weights, **some)
+
     def fits(self, spec: Spec, degree: int, p: float) -> MemoryFits:
         """Return the fits of a degree and an exponent."""
         family = spec.family(self.bases, self.kernels, degree, p)

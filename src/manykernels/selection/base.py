@@ -1,0 +1,258 @@
+"""What both ways to judge terms share: rows, work in parallel, groups, the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import Array
+from ..estimators.base import BaseMKL
+from ..estimators.checks import check_parameters
+from ..estimators.validation import gather, remember_columns
+from ..fitting.progress import watching
+from ..notices import InterruptedWarning, notify
+from ..rows import MemoryPrepared
+from ..spec import Spec
+from .groups import Group, correlations, in_groups
+from .sources import Picked, TermSource, selecting, some_rows, source_of, together
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GROUP_FEATURES = 4
+"""Features of a term that correlations between terms are taken of: the leading ones. Set by
+judgement, not measured."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What all sets of rows selected, in groups.
+
+    Attributes
+    ----------
+    terms : dict of str to Picked
+        The terms that some rows selected, by name.
+    groups : list of list of int
+        Their numbers in groups, the first term of each before.
+    alike : ndarray of shape (terms, terms)
+        Correlations.
+    selected : ndarray of bool of shape (sets of rows, terms)
+        Which set of rows selected which term.
+    """
+
+    terms: dict[str, Picked]
+    groups: list[list[int]]
+    alike: Array
+    selected: Array
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the terms."""
+        return list(self.terms)
+
+    @property
+    def owners(self) -> dict[str, int]:
+        """The number of the group of each term."""
+        names = self.names
+        return {names[i]: g for g, group in enumerate(self.groups) for i in group}
+
+    @property
+    def frequencies(self) -> Array:
+        """Share of the sets of rows that selected a term of each group."""
+        found = [self.selected[:, group].any(axis=1).mean() for group in self.groups]
+        return np.array(found, dtype=float)
+
+
+class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of what judges the terms of an estimator by many sets of rows."""
+
+    estimator: Any
+    correlation: float
+    max_time: float | None
+    random_state: Any
+    n_jobs: int | None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = self.estimator.__sklearn_tags__()
+        tags.estimator_type = None
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.target_tags = inner.target_tags
+        tags.classifier_tags = inner.classifier_tags
+        return tags
+
+    def _ready(self, X: Any, y: Any, sample_weight: Any) -> tuple[Spec, TermSource]:
+        """Check everything; return what was asked for, and the terms of the prepared rows."""
+        if not isinstance(self.estimator, BaseMKL):
+            raise TypeError(
+                "estimator must be MKLRegressor, MKLClassifier or one of their CV versions; got "
+                f"{self.estimator!r}. Use for instance MKLRegressorCV()."
+            )
+        check_parameters(self.estimator)
+        spec = selecting(self.estimator)
+        if spec.alternatives:
+            raise ValueError(
+                f"kernels must be of one kind; got {spec.kernels!r}. Use the kind that a fitted "
+                "model chose, its attribute kernels_."
+            )
+        reader = clone(self.estimator)
+        rows = gather(reader, spec, X, y, sample_weight)
+        names = getattr(reader, "feature_names_in_", None)
+        remember_columns(self, reader.n_features_in_, None if names is None else names.tolist())
+        if not rows.in_memory:
+            raise TypeError("X must be in memory; got a Dask collection. Use X.compute().")
+        spec = spec.on_columns(len(rows.names))
+        prepared: Any = rows.prepare(spec, max(spec.degrees))
+        assert isinstance(prepared, MemoryPrepared)
+        if not prepared.kernels.explicit and not prepared.kernels.free_widths:
+            raise ValueError(
+                f"kernels must have features, or free widths; got {spec.kernels!r}, kernels given "
+                'by matrices. Use kernels="linear", "auto" or "widths".'
+            )
+        return spec, source_of(spec, prepared)
+
+    def _work(
+        self, spec: Spec, work: Callable[[Any], Any], tasks: Sequence[Any], noun: str
+    ) -> list[Any]:
+        """Do all tasks, or as many as time and Ctrl-C allow; return what they gave, in order."""
+        found: list[Any] = []
+        began, reason = perf_counter(), ""
+        with watching(spec.verbose) as watch:
+            results = results_of(work, tasks, self.n_jobs)
+            try:
+                for result in results:
+                    found.append(result)
+                    if watch is not None:
+                        share = len(found) / len(tasks)
+                        watch.report(f"{len(found)} of {len(tasks)} {noun}", share)
+                    late = self.max_time is not None and perf_counter() - began > self.max_time
+                    if late and len(found) < len(tasks):
+                        reason = f"Stopped by max_time={self.max_time:g}"
+                        break
+            except KeyboardInterrupt:
+                if not found:
+                    raise
+                reason = "Interrupted"
+            finally:
+                results.close()
+        if reason:
+            notify(
+                f"{reason}: what is said of terms rests on {len(found)} of {len(tasks)} {noun}.",
+                InterruptedWarning,
+            )
+        return found
+
+    def _gathered(self, source: TermSource, picks: Sequence[Sequence[Picked]]) -> Evidence:
+        """Return which terms were selected, in groups of those that go together."""
+        known = together([list(terms) for terms in picks])
+        names = list(known)
+        place = {name: i for i, name in enumerate(names)}
+        selected = np.zeros((len(picks), len(names)), dtype=bool)
+        for number, terms in enumerate(picks):
+            selected[number, [place[term.name] for term in terms]] = True
+        rows, weights = some_rows(source.prepared.weights)
+        alike = correlations(source.features(list(known.values()), GROUP_FEATURES, rows), weights)
+        return Evidence(known, in_groups(alike, selected, self.correlation), alike, selected)
+
+    def _keep(
+        self, source: TermSource, evidence: Evidence, p_values: Array | None, sure: Array
+    ) -> None:
+        """Store groups, table and the names of the sure terms."""
+        names, shares = evidence.names, evidence.frequencies
+        own = dict(zip(names, evidence.selected.mean(axis=0).tolist(), strict=True))
+        keys = (-shares,) if p_values is None else (-shares, p_values)
+        order: Array = np.lexsort((*keys, ~sure)) if len(shares) else np.empty(0, dtype=int)
+        lines, groups = [], []
+        for number, place in enumerate(order.tolist(), 1):
+            members = evidence.groups[place]
+            first = members[0]
+            terms = {names[i]: float(evidence.alike[first, i]) for i in members}
+            if sure[place]:
+                terms |= self._likes(source, evidence.terms[names[first]], names)
+            p_value = None if p_values is None else float(p_values[place])
+            group = Group(
+                tuple(terms),
+                tuple(terms.values()),
+                float(shares[place]),
+                p_value,
+                bool(sure[place]),
+            )
+            groups.append(group)
+            for name, value in terms.items():
+                line = {"term": name, "frequency": own.get(name, 0.0), "p_value": p_value}
+                lines.append({**line, "group": number, "correlation": value, "sure": group.sure})
+        self.groups_ = groups
+        self.table_ = _table(lines, p_values is not None)
+        self.selected_ = [str(group) for group in groups if group.sure]
+        self.n_terms_ = source.count
+
+    def _likes(self, source: TermSource, first: Picked, taken: Sequence[str]) -> dict[str, float]:
+        """Return terms of the family that no rows selected and that go with one that they did."""
+        others = [t for t in source.likes(first, self.correlation) if t.name not in taken]
+        rows, weights = some_rows(source.prepared.weights)
+        parts = source.features([first, *others], GROUP_FEATURES, rows)
+        alike = correlations(parts, weights)[0, 1:].tolist()
+        close = {t.name: value for t, value in zip(others, alike, strict=True)}
+        ordered = sorted(close.items(), key=lambda item: -item[1])
+        return {name: value for name, value in ordered if value >= self.correlation}
+
+    def get_feature_names_out(self) -> Array:
+        """Return the names of the sure terms, as ``selected_``.
+
+        Returns
+        -------
+        ndarray of str
+            The names.
+        """
+        check_is_fitted(self)
+        return np.array(self.selected_, dtype=object)
+
+
+def _table(lines: list[dict[str, Any]], tested: bool) -> pd.DataFrame:
+    import pandas as pd
+
+    kinds = {"term": object, "frequency": float, "p_value": float, "group": int}
+    kinds |= {"correlation": float, "sure": bool}
+    if not tested:
+        del kinds["p_value"]
+    return pd.DataFrame(
+        {
+            name: pd.Series([line[name] for line in lines], dtype=kind)
+            for name, kind in kinds.items()
+        }
+    )
+
+
+def strata_of(y: Array, labelled: bool) -> Array:
+    """Return the number of the class of each row; 0 for real targets."""
+    if not labelled:
+        return np.zeros(len(y), dtype=int)
+    return (y[:, 0] > 0).astype(int) if y.shape[1] == 1 else y.argmax(axis=1)
+
+
+def cut(strata: Array, share: float, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Cut rows in two parts at random, a share of each class in the first, give or take a row."""
+    order = rng.permutation(len(strata))
+    order = order[np.argsort(strata[order], kind="stable")]
+    # Evenly spaced numbers of rows: the first part takes each that reaches the next whole number.
+    reached = np.floor(share * np.arange(1, len(order) + 1) + (1 - share) * rng.random())
+    first = np.diff(reached, prepend=0) > 0
+    return np.sort(order[first]), np.sort(order[~first])
+
+
+def results_of(
+    work: Callable[[Any], Any], tasks: Sequence[Any], n_jobs: int | None
+) -> Generator[Any, None, None]:
+    """Yield the results of tasks in order, done in this process or in several."""
+    if effective_n_jobs(n_jobs) == 1:
+        yield from (work(task) for task in tasks)
+        return
+    workers = Parallel(n_jobs=n_jobs, return_as="generator")
+    yield from workers(delayed(work)(task) for task in tasks)
