@@ -129,6 +129,7 @@ class HowSure:
         said = [
             self._basis(),
             self._standing(),
+            *self._together(),
             *self._alike(),
             *self._absent(table["term"].tolist()),
         ]
@@ -153,18 +154,32 @@ class HowSure:
                 "No term stands. That does not say that none has an effect: these rows do not "
                 "show it."
             )
-        named = [f"{group} ({self.evidence(group)})" for group in sure[:SAID_GROUPS]]
-        if len(sure) > SAID_GROUPS:
-            named.append(f"{count(len(sure) - SAID_GROUPS)} more")
-        return f"{plural(len(sure), 'term')} {'stands' if len(sure) == 1 else 'stand'}: " + (
-            f"{listing(named)}."
-        )
+        verb = "stands" if len(sure) == 1 else "stand"
+        named = [f"{group} ({self.evidence(group)})" for group in sure]
+        return f"{plural(len(sure), 'term')} {verb}: {_first(named)}."
 
     def evidence(self, group: Group) -> str:
         """Return the p-value of a group, if any, and how often it was selected."""
         sets = "splits" if self.tested else "halves"
         often = f"selected by {percent(group.frequency)} of the {sets}"
         return often if group.p_value is None else f"p-value {p_value(group.p_value)}, {often}"
+
+    def _together(self) -> Iterator[str]:
+        """Yield which of the groups that stand show that variables act together."""
+        names = [name for group in self.groups for name in group.terms]
+        if not self.sure or not any(self._joins(name) for name in names):
+            return
+        joint = [str(group) for group in self.sure if all(map(self._joins, group.terms))]
+        if not joint:
+            yield "None of that shows that variables act together."
+        elif len(joint) < len(self.sure):
+            yield f"Of these, variables act together in {_first(joint)}."
+        else:
+            yield "In all of these variables act together."
+
+    def _joins(self, term: str) -> bool:
+        """Tell whether a term is one of several variables."""
+        return " * " in term and term not in self.columns
 
     def _alike(self) -> Iterator[str]:
         """Yield a sentence for each group of several terms that stands."""
@@ -185,10 +200,8 @@ class HowSure:
         """Yield which groups stand though the model has none of their terms."""
         missing = [str(group) for group in self.sure if not set(group.terms) & set(terms)]
         if missing:
-            verb = "stands" if len(missing) == 1 else "stand"
-            yield f"Not in the model, though {'it' if len(missing) == 1 else 'they'} {verb}: " + (
-                f"{listing(missing[:SAID_GROUPS])}."
-            )
+            who = "it stands" if len(missing) == 1 else "they stand"
+            yield f"Not in the model, though {who}: {_first(missing)}."
 
     def _others(self, table: pd.DataFrame) -> Iterator[str]:
         """Yield which terms of the model do not stand."""
@@ -210,6 +223,12 @@ class HowSure:
             f"{'' if len(weak) <= 3 else ' before the others'}. These rows do not show that "
             f"{'it is' if one else 'they are'} needed beside the other terms."
         )
+
+
+def _first(names: list[str]) -> str:
+    """Return the first names, and how many more there are."""
+    more = len(names) - SAID_GROUPS
+    return listing([*names[:SAID_GROUPS], *([f"{count(more)} more"] if more > 0 else [])])
 
 
 def how_sure_of(given: Any, columns: Sequence[str]) -> HowSure:

@@ -111,14 +111,14 @@ def score(value: float) -> str:
 
 
 def p_value(value: float) -> str:
-    """Return a p-value with two digits.
+    r"""Return a p-value with two digits.
 
     Examples
     --------
     >>> p_value(0.0312), p_value(3e-9), p_value(1.0)
-    ('0.031', '< 0.0001', '1')
+    ('0.031', '<\xa00.0001', '1')
     """
-    return "< 0.0001" if value < 1e-4 else number(value, 2)
+    return f"<{SPACE}0.0001" if value < 1e-4 else number(value, 2)
 
 
 def listing(items: Sequence[str]) -> str:

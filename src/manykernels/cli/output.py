@@ -205,5 +205,6 @@ def _percent(share: float) -> str:
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(table.to_json(orient="records"))
+    whole = table.astype(object).where(table.notna(), None)  # JSON of pandas rounds small p-values
+    found: list[dict[str, Any]] = whole.to_dict("records")
     return found
