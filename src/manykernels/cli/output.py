@@ -206,5 +206,5 @@ def _percent(share: float) -> str:
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
     whole = table.astype(object).where(table.notna(), None)  # JSON of pandas rounds small p-values
-    found: list[dict[str, Any]] = whole.to_dict("records")
+    found: Any = whole.to_dict("records")
     return found
