@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from manykernels.bases import SHAPES, WidthRows
+from manykernels.solvers.widths.ascent import LARGEST_WIDTH, climb
 from manykernels.solvers.widths.scores import WidthScores
 
 
@@ -65,3 +66,21 @@ def test_narrow_kernels_keep_their_digits(shape, rng):
     truth = -2 * power * exponent * np.exp(-exponent) * alpha[0, 0] * alpha[1, 0]
     _, gradient = score_and_gradient(rows, alpha, (shape, (0,), (1e3,)))
     assert gradient[0] == pytest.approx(truth, rel=1e-5)
+
+
+class Uphill:
+    """Scores that grow with every width."""
+
+    count, paired = 4, np.arange(4)
+
+    def __call__(self, shape, widths):
+        score = float(np.prod(widths[widths > 0]))
+        return score, np.full(self.count, score)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4, None])
+def test_no_more_columns_than_asked_for_where_all_widths_reach_the_largest(degree):
+    shape, columns, widths = climb(Uphill(), "gaussian", np.full(4, 0.5), degree, 100)
+    assert shape == "gaussian"
+    assert len(columns) == (degree or 4)
+    assert widths == pytest.approx([LARGEST_WIDTH] * len(columns))

@@ -27,7 +27,8 @@ def climb(
     """
     widths = ascend(scores, shape, widths, steps)
     if degree is not None and np.count_nonzero(widths >= FLAT_WIDTH) > degree:
-        widths = np.where(widths >= np.sort(widths)[-degree], widths, 0.0)
+        # By place, not by value: several widths may have reached the largest there is.
+        widths[np.argsort(-widths, kind="stable")[degree:]] = 0.0
         widths = ascend(scores, shape, widths, steps)
     return kernel_of(shape, widths)
 
