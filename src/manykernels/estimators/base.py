@@ -297,8 +297,12 @@ class BaseCV(BaseMKL):
     verbose: int = 0
 
 
+def specification(estimator: KernelMachine) -> Spec:
+    """Return what the parameters of an estimator, if they are right, ask for."""
+    check_parameters(estimator)
+    return estimator._specify()
+
+
 def fit_rows(estimator: KernelMachine, rows: Rows) -> None:
     """Fit an estimator to rows that are gathered and known to scikit-learn already."""
-    check_parameters(estimator)
-    spec = estimator._specify()
-    estimator._keep(fit(spec, rows))
+    estimator._keep(fit(specification(estimator), rows))

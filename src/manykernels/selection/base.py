@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..estimators.base import BaseMKL
-from ..estimators.checks import check_parameters
 from ..estimators.validation import column_names, gather, remember_columns
 from ..fitting.progress import watching
 from ..how_sure import Group, HowSure
@@ -96,7 +95,6 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 "estimator must be MKLRegressor, MKLClassifier or one of their CV versions; got "
                 f"{self.estimator!r}. Use for instance MKLRegressorCV()."
             )
-        check_parameters(self.estimator)
         spec = selecting(self.estimator)
         if spec.alternatives:
             raise ValueError(

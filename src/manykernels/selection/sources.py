@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from ..arrays import Array, Index
 from ..backend import approximately, to_host
+from ..estimators.base import specification
 from ..families.pricing import pricer
 from ..fitting.crossval import sizes_of
 from ..function import Function, without_shares
@@ -110,14 +111,13 @@ def selecting(estimator: Any) -> Spec:
     has kinks, or if kernels have several features: those of many features explain most of what is
     noise where nothing is penalised.
     """
-    spec: Spec = estimator._specify()
+    spec = specification(estimator)
     selects = spec.greedy is not None or 1.0 in spec.exponents
     if selects or spec.alternatives or isinstance(spec.family, Widths):
         return spec
     penalised = uses_maps(spec.kernels) or not isinstance(spec.loss, SmoothLoss)
     changes = {"p": 1.0, "solver": "auto"} if penalised else {"p": None, "solver": "greedy"}
-    changed: Spec = clone(estimator).set_params(**changes)._specify()
-    return changed
+    return specification(clone(estimator).set_params(**changes))
 
 
 def source_of(spec: Spec, prepared: MemoryPrepared) -> TermSource:
