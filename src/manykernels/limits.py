@@ -124,6 +124,13 @@ KEPT_MAPS = 1_000
 fits those that are used once more. Those of a column take some 14 KB in each fold, or 0.4 ms to
 fit: with 20,000 columns that was 1.6 GB."""
 
+COLUMNS_AT_ONCE = 128
+"""Most columns whose functions are found together: 512 are no faster on 24 rows."""
+
+COLUMN_ENTRIES = 2**15
+"""Most values of columns whose functions are found together, unless one column has more: their
+functions take a few hundred bytes for each. Set by judgement, not measured."""
+
 PIVOT_ROWS = 8_000
 """Most rows that a Gaussian kernel's points are chosen from. Set by judgement, not measured."""
 
