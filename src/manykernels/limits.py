@@ -119,6 +119,10 @@ PRICING_WORK = 1e10
 """Most multiplications of the features of all products with a vector, for ``"auto"``: about a
 second on one core."""
 
+TABLE_PAIRS = 10**7
+"""Most pairs of columns that a model of a table looks at unless it is told to: those of 20,000
+columns and 24 rows took minutes, and so few rows cannot tell so many apart."""
+
 KEPT_MAPS = 1_000
 """Most columns for which ``"auto"`` keeps the functions of all columns while it fits; of more it
 fits those that are used once more. Those of a column take some 14 KB in each fold, or 0.4 ms to

@@ -207,13 +207,16 @@ class MapKernels(KernelSet):
         if self.training is None or self.dropped is None:
             return
         X, weights = self.training
-        for number in numbers:
-            if self.dropped[number]:
-                name, one, columns = self.fitted[number]
-                assert one is not None
-                fresh = deepcopy(one)
-                fit_maps([[fresh]], [_seen(X, columns)], weights)
-                self.fitted[number], self.dropped[number] = (name, fresh, columns), 0
+        lost = sorted(number for number in numbers if self.dropped[number])
+        fresh: dict[int, Any] = {number: deepcopy(self.fitted[number][1]) for number in lost}
+        groups = [list(own) for _, own in groupby(lost, lambda i: self.fitted[i][2].tolist())]
+        for start in range(0, len(groups), COLUMNS_AT_ONCE):
+            block = groups[start : start + COLUMNS_AT_ONCE]
+            seen = [_seen(X, self.fitted[own[0]][2]) for own in block]
+            fit_maps([[fresh[i] for i in own] for own in block], seen, weights)
+        for number in lost:
+            name, _, columns = self.fitted[number]
+            self.fitted[number], self.dropped[number] = (name, fresh[number], columns), 0
 
     def _known(self, numbers: Iterable[int]) -> set[int]:
         """Return those of some kernels whose maps have not been let go."""

@@ -249,6 +249,18 @@ class HeldOut:
         """All base kernels on the rows."""
         return self.bases()
 
+    def _needed(self, result: Result) -> Bases:
+        """Return the base kernels on the rows, at least those that a model is made of.
+
+        Those that are learnt from rows are made where they are used, unless most of them are.
+        """
+        if result.closed or not self.fits.prepared.kernels.learns:
+            return self.all_bases
+        family = self.fits.family
+        used = frozenset(chain.from_iterable(family.products(result.indices)))
+        some = result.solution.in_features or 2 * len(used) < family.bases.count
+        return self.bases(used) if some else self.all_bases
+
     def __call__(self, result: Result) -> tuple[Array, Array]:
         """Return what each row adds to the mean loss, and decision values of shape (n_new, c)."""
         solution, problem = result.solution, self.fits.problem
@@ -259,13 +271,9 @@ class HeldOut:
             there = family.on(self.all_bases)
             values = family.expansion_of_all(result.theta, solution.coefficients, there)
             values = values + solution.intercept
-        elif not solution.in_features or result.closed:
-            values = without_shares(family, result, 0.0).decision(self.all_bases)
         else:
-            bases = self.all_bases if not self.fits.prepared.kernels.learns else None
-            used = frozenset(chain.from_iterable(family.products(result.indices)))
             learnt = without_shares(family, result, 0.0)
-            values = learnt.decision(bases or self.bases(used))
+            values = learnt.decision(self._needed(result))
         held = self.rows.weights / (self.rows.weights.sum() or 1.0)
         losses = held * problem.loss.value(self.rows.y, values).sum(axis=1)
         return losses, values + self.fits.centre
