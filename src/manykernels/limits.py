@@ -121,7 +121,7 @@ second on one core."""
 
 TABLE_PAIRS = 10**7
 """Most pairs of columns that a model of a table looks at unless it is told to: those of 20,000
-columns and 24 rows took minutes, and so few rows cannot tell so many apart."""
+columns on 24 rows took minutes, and few rows cannot tell them apart."""
 
 KEPT_MAPS = 1_000
 """Most columns for which ``"auto"`` keeps the functions of all columns while it fits; of more it

@@ -249,18 +249,6 @@ class HeldOut:
         """All base kernels on the rows."""
         return self.bases()
 
-    def _needed(self, result: Result) -> Bases:
-        """Return the base kernels on the rows, at least those that a model is made of.
-
-        Those that are learnt from rows are made where they are used, unless most of them are.
-        """
-        if result.closed or not self.fits.prepared.kernels.learns:
-            return self.all_bases
-        family = self.fits.family
-        used = frozenset(chain.from_iterable(family.products(result.indices)))
-        some = result.solution.in_features or 2 * len(used) < family.bases.count
-        return self.bases(used) if some else self.all_bases
-
     def __call__(self, result: Result) -> tuple[Array, Array]:
         """Return what each row adds to the mean loss, and decision values of shape (n_new, c)."""
         solution, problem = result.solution, self.fits.problem
@@ -273,7 +261,11 @@ class HeldOut:
             values = values + solution.intercept
         else:
             learnt = without_shares(family, result, 0.0)
-            values = learnt.decision(self._needed(result))
+            used = frozenset(chain.from_iterable(family.products(result.indices)))
+            # Kernels learnt from rows are made where they are used, unless most of them are.
+            some = solution.in_features or 2 * len(used) < family.bases.count
+            some = some and not result.closed and self.fits.prepared.kernels.learns
+            values = learnt.decision(self.bases(used) if some else self.all_bases)
         held = self.rows.weights / (self.rows.weights.sum() or 1.0)
         losses = held * problem.loss.value(self.rows.y, values).sum(axis=1)
         return losses, values + self.fits.centre
