@@ -261,10 +261,12 @@ class HeldOut:
             values = values + solution.intercept
         else:
             learnt = without_shares(family, result, 0.0)
-            used = frozenset(chain.from_iterable(family.products(result.indices)))
+            used: frozenset[int] = frozenset()
             # Kernels learnt from rows are made where they are used, unless most of them are.
-            some = solution.in_features or 2 * len(used) < family.bases.count
-            some = some and not result.closed and self.fits.prepared.kernels.learns
+            some = self.fits.prepared.kernels.learns and not result.closed
+            if some:
+                used = frozenset(chain.from_iterable(family.products(result.indices)))
+                some = solution.in_features or 2 * len(used) < family.bases.count
             values = learnt.decision(self.bases(used) if some else self.all_bases)
         held = self.rows.weights / (self.rows.weights.sum() or 1.0)
         losses = held * problem.loss.value(self.rows.y, values).sum(axis=1)
