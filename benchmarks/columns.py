@@ -3,9 +3,9 @@
 Drawn tables, y = x0 x1 + x2 + x3 / 2 + noise: 200 rows of 2,000 columns and 30 rows of 20,000, and
 madelon (500 columns) where its file is in the folder `extra/` of MANYKERNELS_DATA. Seconds are of
 the processor, on one thread, megabytes the peak above what the process held before the fit; the
-score is R^2 or the accuracy on other rows. A fit that has not ended after 100 s of the processor is
-cut; its row has no score. Left out, because they do not end in minutes: degree 3 on 2,000 columns, by
-mirror descent (p = 4/3) as well as by greedy selection.
+score is R^2 or the accuracy on other rows. A fit that has not ended after 100 s of the processor
+is cut; its row has no score. Left out, because they do not end in minutes: degree 3 on 2,000
+columns, by mirror descent (p = 4/3) as well as by greedy selection.
 
     python dev.py bench benchmarks/columns.py
 """
