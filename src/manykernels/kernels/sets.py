@@ -27,7 +27,7 @@ from ..feature_maps import (
     features_of_maps,
     fit_maps,
 )
-from ..limits import COLUMN_ENTRIES, COLUMNS_AT_ONCE, GAUSSIAN_FEATURES, KEPT_MAPS
+from ..limits import COLUMN_ENTRIES, GAUSSIAN_FEATURES, KEPT_MAPS
 from .argument import column_numbers, numbers_by_name, parse_function, parse_maps
 from .base import KernelSet
 from .matrices import FunctionKernels, PairwiseKernel
@@ -145,7 +145,7 @@ class MapKernels(KernelSet):
         afford = affordable_functions(self.degree, len(self.maps), self.rows or len(X))
         drop, blank = len(self.maps) > KEPT_MAPS, dict[int, list[FeatureMap]]()
         items = list(zip(self.labels, self.maps, self.columns, strict=True))
-        step = max(1, min(COLUMNS_AT_ONCE, COLUMN_ENTRIES // max(1, len(X))))
+        step = max(1, COLUMN_ENTRIES // len(X))
         for start in range(0, len(items), step):
             block = items[start : start + step]
             seen = [_seen(X, columns) for _, _, columns in block]
@@ -210,8 +210,9 @@ class MapKernels(KernelSet):
         lost = sorted(number for number in numbers if self.dropped[number])
         fresh: dict[int, Any] = {number: deepcopy(self.fitted[number][1]) for number in lost}
         groups = [list(own) for _, own in groupby(lost, lambda i: self.fitted[i][2].tolist())]
-        for start in range(0, len(groups), COLUMNS_AT_ONCE):
-            block = groups[start : start + COLUMNS_AT_ONCE]
+        step = max(1, COLUMN_ENTRIES // len(X))
+        for start in range(0, len(groups), step):
+            block = groups[start : start + step]
             seen = [_seen(X, self.fitted[own[0]][2]) for own in block]
             fit_maps([[fresh[i] for i in own] for own in block], seen, weights)
         for number in lost:
