@@ -269,13 +269,15 @@ class HeldOut:
             there = family.on(self.all_bases)
             values = family.expansion_of_all(result.theta, solution.coefficients, there)
             values = values + solution.intercept
-        elif not solution.in_features or result.closed:
-            values = without_shares(family, result, 0.0).decision(self.all_bases)
         else:
-            bases = self.all_bases if not self.fits.prepared.kernels.learns else None
-            used = frozenset(chain.from_iterable(family.products(result.indices)))
             learnt = without_shares(family, result, 0.0)
-            values = learnt.decision(bases or self.bases(used))
+            used: frozenset[int] = frozenset()
+            # Kernels learnt from rows are made where they are used, unless most of them are.
+            some = self.fits.prepared.kernels.learns and not result.closed
+            if some:
+                used = frozenset(chain.from_iterable(family.products(result.indices)))
+                some = solution.in_features or 2 * len(used) < family.bases.count
+            values = learnt.decision(self.bases(used) if some else self.all_bases)
         held = self.rows.weights / (self.rows.weights.sum() or 1.0)
         losses = held * problem.loss.value(self.rows.y, values).sum(axis=1)
         return losses, values + self.fits.centre

@@ -131,7 +131,7 @@ class ProductPricer:
             # of unit size neither 32 bits nor, for the spreads, 16 are ever out of range.
             bases, spreads = unit_size(bases, row_weights), approximately(family.distinct)
         self.precision = Precision.of(bases.features, bits, spreads)
-        self.layout = Layout(bases, family.index_set.strict, self.precision)
+        self.layout = Layout(bases, family.index_set.strict, self.precision, family.degree)
         self.tables = Tables(self.layout)
         self.spreads = None if row_weights is None else Spreads(self.tables, row_weights, centred)
 

@@ -127,7 +127,7 @@ class Layout:
 
     A product of degree d >= 3 with sorted factors is cut after its middle factor m: all products
     with the same m are pairs of a beginning :math:`(i_1 \le \dots \le m)` and an ending
-    :math:`(\ge m, \dots)`. Base kernels stand here in the order of their numbers of features.
+    :math:`(\ge m, \dots)`. Base kernels stand here in the order of their widths, if degree > 1.
 
     Parameters
     ----------
@@ -137,18 +137,21 @@ class Layout:
         Whether the factors of a product are distinct.
     precision : Precision
         The numbers that features are held in.
+    degree : int
+        The largest degree.
     """
 
     bases: FeatureBlocks
     strict: bool
     precision: Precision
+    degree: int
     _made: dict[tuple[int, bool], Side] = field(default_factory=dict)
     _orders: dict[tuple[int, int], tuple[Any, Any]] = field(default_factory=dict)
 
     @cached_property
     def order(self) -> Array:
         """Base kernels by ascending number of features: in tables, i stands for ``order[i]``."""
-        return np.argsort(self.bases.sizes, kind="stable")
+        return np.argsort(self.bases.sizes * (self.degree > 1), kind="stable")
 
     def products(self, table: Array) -> Array:
         """Return the products of base kernels that the rows of a table stand for."""
@@ -168,7 +171,7 @@ class Layout:
                 named = self.order[table].tolist()
                 columns, owners = self.bases.products([tuple(row) for row in named])
             else:
-                columns = self._by_width()
+                columns = self.by_width
                 owners = np.repeat(np.arange(self.bases.count), self.bases.sizes[self.order])
             ends = table[:, -1 if by_last else 0] if length else np.zeros(1, dtype=int)
             self._made[length, by_last] = Side(
@@ -180,14 +183,14 @@ class Layout:
         left, singles, right = (self._made[one] for one in wanted)
         return left, singles, right
 
-    def _by_width(self) -> Any:
-        """Return the features of the base kernels in their order here."""
-        features, bases = dense(self.bases.features), self.bases
-        if np.all(np.diff(bases.sizes) >= 0):
-            return features
-        own = beside(features, self.precision.place, self.precision.products)
-        parts = [np.arange(*bases.offsets[j : j + 2]) for j in self.order.tolist()]
-        return take(own, np.concatenate(parts), axis=1)
+    @cached_property
+    def by_width(self) -> Any:
+        """The features of the base kernels in their order here; not copied if nothing changes."""
+        own = beside(dense(self.bases.features), self.precision.place, self.precision.products)
+        if np.any(np.diff(self.order) != 1):
+            parts = [np.arange(*self.bases.offsets[j : j + 2]) for j in self.order.tolist()]
+            own = take(own, np.concatenate(parts), axis=1)
+        return columnwise(own)
 
     @cached_property
     def runs(self) -> Array | None:
