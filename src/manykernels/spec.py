@@ -181,6 +181,8 @@ class Spec:
         What finds the weights.
     greedy : Greedy or None
         The same if it is greedy selection.
+    standardize_terms : bool
+        Whether kernels are divided by their spreads over the training rows.
     strength : float
         The public alpha; not a number where it is to be chosen.
     stop : StopRule
@@ -213,6 +215,7 @@ class Spec:
     scales: bool
     solver: str | Solver
     greedy: Greedy | None
+    standardize_terms: bool
     strength: float
     stop: StopRule
     random_state: Any
@@ -271,6 +274,12 @@ def _specify(estimator: Any, labelled: bool, kernels: Any) -> Spec:
         p = 1.0 if widths or (isinstance(solver, str) and solver == "working-set") else 4 / 3
     rho = asked("rho", None)
     family = Widths(rho) if widths else Products(asked("index_set", "auto"), rho, degrees)
+    terms = asked("standardize_terms", False)
+    if terms and widths:
+        raise ValueError(
+            "standardize_terms must be False for kernels with free widths, which cannot be listed "
+            f"and whose diagonal is one; got {terms!r}. Use standardize_terms=False."
+        )
     standardize = asked("standardize")
     centres = isinstance(standardize, bool | np.bool_) and bool(standardize)
     fields = {
@@ -285,6 +294,8 @@ def _specify(estimator: Any, labelled: bool, kernels: Any) -> Spec:
         "scales": centres or standardize == "scale",
         "solver": solver,
         "greedy": greedy,
+        # Greedy selection compares kernels relative to their spreads anyway.
+        "standardize_terms": bool(terms) and greedy is None,
         "strength": float(asked("alpha", np.nan)),
         "stop": StopRule(asked("max_iter", 0), asked("tol", 0.0), asked("max_time", None)),
         "random_state": asked("random_state", 0),
