@@ -280,6 +280,11 @@ def _specify(estimator: Any, labelled: bool, kernels: Any) -> Spec:
             "standardize_terms must be False for kernels with free widths, which cannot be listed "
             f"and whose diagonal is one; got {terms!r}. Use standardize_terms=False."
         )
+    if terms and greedy is None and 2 in np.atleast_1d(p):
+        raise ValueError(
+            "standardize_terms must be False for p=2, whose sum of all kernels in closed form has "
+            f"them as they are; got {terms!r}. Use p=1, 4/3 or standardize_terms=False."
+        )
     standardize = asked("standardize")
     centres = isinstance(standardize, bool | np.bool_) and bool(standardize)
     fields = {

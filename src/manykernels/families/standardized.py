@@ -125,7 +125,6 @@ class StandardizedFamily(WeightedFamily):
 
     def __init__(self, family: KernelFamily, spreads: KernelSpreads) -> None:
         super().__init__(family, spreads)  # type: ignore[arg-type]
-        self.drawable = self.summable = False  # nothing draws from the weighted kernels
 
     spreads = property(lambda self: self.weight, doc="How much each kernel varies.")
 

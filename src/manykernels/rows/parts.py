@@ -253,7 +253,8 @@ class PartedPrepared:
             summary.reach + abs(centre),
         )
         debias = spec.search is not None and spec.search.debias
-        found: Any = fits_of(self.rows, recipe, debias or spec.greedy is not None)
+        selects = debias or spec.greedy is not None
+        found: Any = fits_of(self.rows, recipe, selects, spec.standardize_terms)
         return found
 
 
