@@ -4,7 +4,7 @@ All monomials of r columns up to degree 3 (286, 39,711 and 1,373,701 kernels), 2
 0.1, at the weights after 30 iterations of mirror descent. The gap from the gradients of all kernels
 is the truth; 300 certificates from fresh draws are compared with it. "too small" is the share of
 them below the truth: for the bound, that of fits, 1 % is promised, and nothing for the estimate,
-which iterations are followed by (up to now fits ended with it at p >= 4/3, and were said to be right
+which iterations are followed by (before, fits at p >= 4/3 ended with it, and were said to be right
 in 99 % of cases). "times the truth" is the median of certificate over truth. Draws are made from
 the list of all gradients, which has the law of the tree of masses, and is quicker here.
 

@@ -103,7 +103,7 @@ def summary(frame):
     """Return mean R2 of the methods in every cell, and how far the chosen mode is from the best."""
     keys, lines = ["rows", "correlation", "SNR"], []
     for cell, part in frame.groupby(keys):
-        table = part.pivot(index="seed", columns="method", values="R2")
+        table = part.pivot_table(index="seed", columns="method", values="R2")
         means = table.mean()
         away = table[CHOSEN] - table[LASSO]
         error = away.std(ddof=1) / np.sqrt(len(away)) if len(away) > 1 else np.nan

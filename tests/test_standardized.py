@@ -36,7 +36,7 @@ def table(rng, n=120, r=6):
 
 
 def standard(bases, kind, rng, centred, degree=3):
-    """Return a standardised family, the weights of its rows, and its spreads by their definition."""
+    """Return a standardised family, weights of its rows, and spreads by their definition."""
     family = ProductFamily(bases, degree, kind, DEGREES[: degree + 1])
     weights = rng.uniform(0.5, 2, size=bases.rows)
     weights /= weights.sum()
@@ -164,9 +164,9 @@ def test_kernels_that_do_not_vary_are_never_used(rng):
     X = rng.choice([-1.0, 1.0], size=(80, 4))
     X[:, 3] = 7.0
     y = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=80)
-    model = MKLRegressor(
-        p=1, alpha=1e-3, standardize=False, standardize_terms=True, tol=1e-8
-    ).fit(X, y)
+    model = MKLRegressor(p=1, alpha=1e-3, standardize=False, standardize_terms=True, tol=1e-8).fit(
+        X, y
+    )
     assert model.gap_ <= 1e-8
     assert not {(), (0, 0), (3,), (3, 3), (3, 3, 3)} & set(model.terms_)
 

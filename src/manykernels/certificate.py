@@ -23,13 +23,13 @@ ESTIMABLE = 4 / 3 - 1e-9
 """Least p for which the mean over draws estimates the dual norm well; see :func:`estimate`."""
 
 UPPER_QUANTILE = 0.99
-"""Quantile of Student's t that an estimate from draws takes as its margin. It is no confidence: with
-few draws the limit is too low up to every third time (``docs/benchmarks/draw_certificates.md``)."""
+"""Quantile of Student's t that an estimate from draws takes as its margin. It is no confidence: the
+limit is too low far more often than in 1 % of cases (``docs/benchmarks/draw_certificates.md``)."""
 
 ROUNDED_SHARE = 1e-12
 """What is added to the probability of kernels not listed, for the rounding of its sum."""
 
-HALVINGS = 60
+BISECTIONS = 60
 """Steps that a probability is bisected by: it is then good to the last digit."""
 
 Kind = Literal["exact", "bound", "estimate", "none"]
@@ -109,9 +109,9 @@ def bound(
     The kernels ``known`` and those that the ``scout`` has drawn are listed: their part of
     :math:`\|g\|_{\nu^*}^{\nu^*}` is computed. Of the others two things are known. None has a
     gradient above :math:`u = \epsilon R`, R the largest importance ratio and :math:`\epsilon` that
-    of :func:`largest_missed`; so they add at most :math:`m R\,u^{\nu^*-1}`, m the probability of all
-    of them together. And the ``judge``, draws that had no part in the list, estimate what they add
-    as a mean of values between 0 and :math:`R\,u^{\nu^*-1}`, which an empirical Bernstein bound
+    of :func:`largest_missed`; so they add at most :math:`m R\,u^{\nu^*-1}`, m the probability of
+    all of them together. And the ``judge``, draws that had no part in the list, estimate what they
+    add as a mean of values between 0 and :math:`R\,u^{\nu^*-1}`, which an empirical Bernstein bound
     limits whatever their distribution (Maurer and Pontil 2009). The smaller of the two counts. For
     p = 1 the norm is the maximum, and there is nothing to judge.
 
@@ -174,7 +174,7 @@ def largest_missed(count: int, share: float, failure: float) -> float:
     :math:`(1-\epsilon)^B` at most. Their product is the failure.
     """
     low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
+    for _ in range(BISECTIONS):
         middle = (low + high) / 2
         if share * (1 - middle) ** count <= failure * middle:
             high = middle
@@ -221,7 +221,7 @@ def from_draws(
 
 
 def about_norm(problem: Problem, draw: Draw) -> float:
-    r"""Return about :math:`\|(g_i)_i\|_{\nu^*}` from draws; for p = 1 the largest gradient drawn."""
+    r"""Return about :math:`\|(g_i)_i\|_{\nu^*}` from draws; for p = 1 the largest drawn."""
     largest = float(draw.gradients.max(initial=0.0))
     power = problem.dual_exponent
     if largest == 0 or np.isinf(power):

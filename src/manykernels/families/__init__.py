@@ -1,4 +1,4 @@
-"""Families of kernels: products of base kernels, finite lists, weighted or standardised ones, free widths."""
+"""Families of kernels: products, finite lists, weighted and standardised ones, free widths."""
 
 from .base import Draw, GradientField, KernelFamily
 from .index_sets import IndexSet, Interactions, Monomials, Tuples

@@ -17,7 +17,7 @@ from .pricing.spreads import inverse
 from .products import ProductFamily
 from .weighted import WeightedFamily
 
-LEAST_SHARE = 1e-10
+LEAST_SPREAD = 1e-10
 """Share of the mean square that a spread must have; kernels that vary less are left out. Spreads
 are differences of two sums, good to some 1e-15 of these: above this share to five digits."""
 
@@ -83,9 +83,9 @@ class TrainingSpreads:
 
     def inverse(self, indices: Sequence[Index]) -> Array:
         """Return one over the spreads of kernels; O(n) for each feature the first time."""
-        if self.family.listable and len(indices) == self.family.distinct:
-            if indices is self.family.indices():
-                return self.of_all
+        whole = self.family.listable and len(indices) == self.family.distinct
+        if whole and indices is self.family.indices():
+            return self.of_all
         fresh = [index for index in dict.fromkeys(indices) if index not in self._known]
         if fresh:
             self._known.update(zip(fresh, self._made(fresh).tolist(), strict=True))
@@ -104,7 +104,7 @@ class TrainingSpreads:
         products = self.family.products(indices)
         ones = np.ones(len(indices))
         squares, means = self.family.bases.mean_squares(products, ones, self.row_weights)
-        return inverse(squares, means * self.centred, LEAST_SHARE)
+        return inverse(squares, means * self.centred, LEAST_SPREAD)
 
 
 class StandardizedFamily(WeightedFamily):
@@ -153,9 +153,7 @@ class StandardizedFamily(WeightedFamily):
         if not (isinstance(self.family, ProductFamily) and self.explicit):
             return ListPricer(self)
         assert isinstance(spreads, TrainingSpreads)
-        return ProductPricer(
-            self.family, spreads.row_weights, 64, spreads.centred, LEAST_SHARE
-        )
+        return ProductPricer(self.family, spreads.row_weights, 64, spreads.centred, LEAST_SPREAD)
 
     def all_features(self) -> tuple[Array, Array]:
         """Return the features of all kernels, in the order of ``indices()``."""

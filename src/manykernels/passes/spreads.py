@@ -11,7 +11,7 @@ from ..arrays import Array, Index
 from ..bases import FeatureBlocks
 from ..families import KnownSpreads, StandardizedFamily
 from ..families.pricing.spreads import inverse
-from ..families.standardized import LEAST_SHARE
+from ..families.standardized import LEAST_SPREAD
 from .sums import Block, Recipe, Totals, inner_tables
 
 
@@ -58,7 +58,7 @@ def standardized(parts: Totals, recipe: Recipe, listed: bool) -> Recipe:
         ((squares, sums),) = pairs
         owners, count = family.owners(family.indices()), family.distinct
         means = np.bincount(owners, sums**2, count) * recipe.intercept
-        values = inverse(np.bincount(owners, squares, count), means, LEAST_SHARE)
+        values = inverse(np.bincount(owners, squares, count), means, LEAST_SPREAD)
         spreads = KnownSpreads(list(family.indices()), values)
     else:
         tables = []
@@ -67,7 +67,7 @@ def standardized(parts: Totals, recipe: Recipe, listed: bool) -> Recipe:
             for axis in range(degree):
                 squares = np.add.reduceat(squares, starts, axis=axis)
                 means = np.add.reduceat(means, starts, axis=axis)
-            tables.append(inverse(squares, means, LEAST_SHARE))
+            tables.append(inverse(squares, means, LEAST_SPREAD))
         spreads = TableSpreads(tables)
     return replace(recipe, family=StandardizedFamily(family, spreads))
 
@@ -75,10 +75,11 @@ def standardized(parts: Totals, recipe: Recipe, listed: bool) -> Recipe:
 def listed_sums(block: Block, recipe: Recipe) -> SquareSums:
     """Return the sums of some rows over the features of all kernels; O(n m)."""
     family = recipe.products
+    products = family.products(family.indices())
     width = sum(family.widths(family.indices()))
     total = SquareSums((np.zeros(width),), (np.zeros(width),))
     for part in recipe.slices(block, width):
-        columns, _ = recipe.bases(part.X).products(family.indices())
+        columns, _ = recipe.bases(part.X).products(products)
         total += SquareSums((part.weights @ columns,), (part.weights @ columns**2,))
     return total
 

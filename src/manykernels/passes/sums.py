@@ -214,7 +214,9 @@ def _no_sums(recipe: Recipe, model: PartsModel, outputs: int, moments: bool, tab
         np.zeros(outputs),
         np.zeros((width, outputs)),
         Moments(0.0, nothing, np.outer(nothing, nothing)) if moments else None,
-        tuple(np.zeros(shape) for shape in table_shapes(recipe.products, outputs)) if tables else (),
+        tuple(np.zeros(shape) for shape in table_shapes(recipe.products, outputs))
+        if tables
+        else (),
     )
 
 

@@ -167,12 +167,13 @@ class MemoryPrepared:
 
     def fits(self, spec: Spec, degree: int, p: float) -> MemoryFits:
         """Return the fits of a degree and an exponent."""
+        problem = self.problem(spec, p)
         family = spec.family(self.bases, self.kernels, degree, p)
-        if spec.standardize_terms:
+        if spec.standardizes(problem, family):
             spreads = TrainingSpreads(family, self.weights, spec.intercept)
             family = StandardizedFamily(family, spreads)
         family.room = self.room
-        return MemoryFits(self, family, self.problem(spec, p), self.rows.centre, spec.verbose)
+        return MemoryFits(self, family, problem, self.rows.centre, spec.verbose)
 
     def problem(self, spec: Spec, p: float) -> Problem:
         """Return the problem; of strength one where the strength is to be chosen."""

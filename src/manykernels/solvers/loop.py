@@ -31,8 +31,8 @@ DRAW_GROWTH = 4
 """How many times as many draws are made where a bound is not close yet. Set by judgement."""
 
 CLOSE_BOUND = 1.1
-"""A bound of the gap is close where it is at most so many times an estimate of it. Set by
-judgement."""
+"""A bound of the gap is close where it exceeds an estimate of it by no more than this factor. Set
+by judgement."""
 
 LATE_DRAWS = 50
 """Number of fresh draws behind the first certificate when the time limit has passed: as many as one

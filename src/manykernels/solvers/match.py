@@ -150,6 +150,13 @@ def choose(name: str, problem: Problem, family: KernelFamily) -> Solver:
     return SOLVERS["mirror-descent"]()
 
 
+def is_priced(asked: str | Solver, problem: Problem, family: KernelFamily) -> bool:
+    """Tell whether a problem is one for a working set, which prices the whole family."""
+    if asked == "auto":
+        return isinstance(choose("auto", problem, family), WorkingSet)
+    return asked == "working-set" or isinstance(asked, WorkingSet)
+
+
 def describe(solver: Solver, problem: Problem, family: KernelFamily) -> str:
     """Return a line that says which solver is in use and what the choice was made by."""
     cost = costs(family, problem.y.shape[1])
