@@ -24,7 +24,7 @@ FINAL_DRAWS = 1_000
 Set by judgement, not measured."""
 
 MOST_DRAWS = 64_000
-"""Most draws behind a certificate: at p >= 4/3 and 10^6 kernels their bound is within 4 % of the
+"""Most draws behind a certificate: at p >= 4/3 and 10^6 kernels their bound is within 5 % of the
 exact gap (``docs/benchmarks/draw_certificates.md``)."""
 
 DRAW_GROWTH = 4
