@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from ..arrays import Array
 from ..backend import largest_size, on_host
 from ..bases import Bases, WidthRows
-from ..families import KernelFamily
+from ..families import KernelFamily, StandardizedFamily, TrainingSpreads
 from ..function import Predictor, make_predictor, scaled, without_shares
 from ..kernels import KernelSet, resolve
 from ..limits import ONE_THREAD_ROWS
@@ -177,9 +177,13 @@ class MemoryPrepared:
 
     def fits(self, spec: Spec, degree: int, p: float) -> MemoryFits:
         """Return the fits of a degree and an exponent."""
+        problem = self.problem(spec, p)
         family = spec.family(self.bases, self.kernels, degree, p)
+        if spec.standardizes(problem, family):
+            spreads = TrainingSpreads(family, self.weights, spec.intercept)
+            family = StandardizedFamily(family, spreads)
         family.room = self.room
-        return MemoryFits(self, family, self.problem(spec, p), self.rows.centre, spec.verbose)
+        return MemoryFits(self, family, problem, self.rows.centre, spec.verbose)
 
     def problem(self, spec: Spec, p: float) -> Problem:
         """Return the problem; of strength one where the strength is to be chosen."""

@@ -57,20 +57,21 @@ class Precision:
     kept in half precision move it by a few thousandths."""
 
     @classmethod
-    def of(cls, features: Any, bits: int, spreads: float) -> Self:
+    def of(cls, features: Any, bits: int, spreads: float, rounds: bool = True) -> Self:
         """Return the types for products of features and for a number of spreads, zero for none.
 
-        Spreads that do not fit in memory are made anew in every call, roughly on a device.
+        Spreads that do not fit in memory are made anew in every call, roughly on a device. Unless
+        it ``rounds`` they are kept and made in the type of the products only.
         """
         xp, device = namespace(features), not on_host(features)
         products = getattr(xp, f"float{bits}")
         if not spreads:
             return cls(features, products, device)
         room = max(float(limits.SPREAD_BYTES), free_bytes(features) / 4 if device else 0.0)
-        half = [16] if hasattr(xp, "float16") else []
+        half = [16] if rounds and hasattr(xp, "float16") else []
         fitting = (some for some in [bits, *half] if spreads * some / 8 <= room)
         kept = next((getattr(xp, f"float{some}") for some in fitting), None)
-        rough = getattr(xp, "bfloat16", None) if device and kept is None else None
+        rough = getattr(xp, "bfloat16", None) if rounds and device and kept is None else None
         return cls(features, products, device, kept, rough)
 
 
