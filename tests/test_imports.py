@@ -32,6 +32,7 @@ ORDER = [
     "fitting",
     "store",
     "words",
+    "how_sure",
     "estimators",
     "selection",
     "baselines",

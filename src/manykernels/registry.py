@@ -79,6 +79,7 @@ STORED = {
     "manykernels.solvers": "WorkingSet WidthSearch FullPass MirrorDescent Greedy ClosedForm "
     "GradientSampler UniformSampler DecreasingStep HarmonicStep TheoremStep",
     "manykernels.baselines.simple": "SimpleModels",
+    "manykernels.how_sure": "HowSure Group",
     "manykernels.tables": "TableModel TableEncoder Number Moment Category",
     "sklearn.preprocessing": "StandardScaler",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from .solvers import Greedy
@@ -107,6 +108,22 @@ def score(value: float) -> str:
         return f">{SPACE}0.999"
     text = f"{abs(value):.3f}" if 0.995 <= value < 1 else f"{abs(value):.2f}"
     return f"{MINUS}{text}" if value < 0 and float(text) else text
+
+
+def p_value(value: float) -> str:
+    r"""Return a p-value with two digits.
+
+    Examples
+    --------
+    >>> p_value(0.0312), p_value(3e-9), p_value(1.0)
+    ('0.031', '<\xa00.0001', '1')
+    """
+    return f"<{SPACE}0.0001" if value < 1e-4 else number(value, 2)
+
+
+def listing(items: Sequence[str]) -> str:
+    """Return ``a, b and c``."""
+    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
 def plural(size: float, noun: str) -> str:

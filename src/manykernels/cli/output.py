@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,8 @@ from rich import box
 from rich.console import Console as Screen
 from rich.table import Table
 
-from ..words import certificate, plural
+from ..how_sure import how_to_run
+from ..words import certificate, p_value, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,6 +96,7 @@ def show_fit(
     )
     console.say(certificate(estimator))
     _terms(console, table, top)
+    _how_sure(console, model, table)
     for kind, path in written.items():
         held = "; it holds the training rows" if estimator.function_.holds_rows else ""
         console.say(f"{kind} written to {path}{held if kind == 'model' else ''}")
@@ -110,6 +113,7 @@ def show_terms(console: Console, model: TableModel, top: int) -> None:
     )
     console.say(certificate(model.estimator))
     _terms(console, table, top)
+    _how_sure(console, model, table)
     console.data({**facts(model), "terms": _records(table.head(top))})
 
 
@@ -157,24 +161,43 @@ def facts(model: TableModel) -> dict[str, Any]:
         "gap_kind": estimator.gap_kind_,
         "objective": estimator.objective_,
         "degree": estimator.degree_,
+        "how_sure": None if model.how_sure is None else asdict(model.how_sure),
     }
     return {**model.summary, **found}
 
 
 def _terms(console: Console, table: pd.DataFrame, top: int) -> None:
+    keys = ["term", "degree", "share", *(["p_value", "sure"] if "sure" in table else [])]
     rows = [
-        {"term": str(term), "variables": str(degree), "share": _percent(share)}
-        for term, degree, share in zip(table["term"], table["degree"], table["share"], strict=True)
+        {
+            "term": str(term),
+            "variables": str(degree),
+            "share": _percent(share),
+            **(
+                {"p-value": p_value(known[0]), "stands": "yes" if known[1] else ""} if known else {}
+            ),
+        }
+        for term, degree, share, *known in zip(*(table[key] for key in keys), strict=True)
     ]
     if rows:
         whole = "the variance of predictions"
         if "spread" in table:  # by functional ANOVA
             whole = "the variance of the model if its columns were independent"
         console.say(f"\nterms, by their share of {whole}")
-    console.table(rows[:top], ("variables", "share"))
+    console.table(rows[:top], ("variables", "share", "p-value"))
     if len(rows) > top:
         rest = _percent(float(table["share"].iloc[top:].sum()))
         console.say(f"{len(rows) - top} more terms, {rest} together")
+
+
+def _how_sure(console: Console, model: TableModel, table: pd.DataFrame) -> None:
+    """Say which terms stand and what that means, or how to find out."""
+    if model.how_sure is None:
+        console.say(how_to_run(model.summary.get("command")))
+        return
+    console.say("\nhow sure")
+    for text in model.how_sure.sentences(table):
+        console.say(text)
 
 
 def _percent(share: float) -> str:
@@ -182,5 +205,6 @@ def _percent(share: float) -> str:
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(table.to_json(orient="records"))
+    whole = table.astype(object).where(table.notna(), None)  # JSON of pandas rounds small p-values
+    found: list[dict[str, Any]] = whole.to_dict("records")
     return found

@@ -16,12 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..fitting import Outcome, fit
 from ..function import Predictor
+from ..how_sure import how_sure_of
 from ..rows import Rows
 from ..spec import Spec, specify
 from ..store import save
 from .checks import check_parameters
 from .notebook import html
-from .validation import gather, new_rows, pairwise, takes_sparse, workplace
+from .validation import column_names, gather, new_rows, pairwise, takes_sparse, workplace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,13 +153,15 @@ class FamilyMachine(KernelMachine):
     A subclass has the parameters of :class:`KernelMachine` and degree, index_set, rho, p, tol.
     """
 
-    def explain(self, top: int | None = 20) -> pd.DataFrame:
+    def explain(self, top: int | None = 20, how_sure: Any = None) -> pd.DataFrame:
         """Return the most important terms as a table.
 
         Parameters
         ----------
         top : int or None, default=20
             How many terms; None for all.
+        how_sure : SplitTest or StabilitySelection, optional
+            Of :mod:`manykernels.selection`, fitted to the same rows as the model.
 
         Returns
         -------
@@ -167,11 +170,17 @@ class FamilyMachine(KernelMachine):
             variance of the fitted function over the training rows; shares of all kernels in use
             add up to one) and ``sign`` (of the coefficient; 0 where a term has no single
             coefficient). With p = 2 and more than 10,000 kernels only important ones are listed.
+            With ``how_sure`` also ``frequency`` (share of the splits, or halves, that selected the
+            term), ``p_value`` (of a test), ``group`` (number; missing if never selected) and
+            ``sure``.
         """
         check_is_fitted(self)
         if top is not None and (not isinstance(top, Integral) or top < 0):
             raise ValueError(f"top must be an integer >= 0 or None; got {top!r}. Use top=20.")
-        return self.function_.terms.table(top)
+        table = self.function_.terms.table(top)
+        if how_sure is None:
+            return table
+        return how_sure_of(how_sure, column_names(self)).join(table)
 
     def contributions(self, X: Any, terms: Any = None, label: Any = None) -> pd.DataFrame:
         """Return what each term contributes to each prediction.

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..estimators.validation import column_names, new_rows
+from ..how_sure import how_sure_of
 from .evaluation import dense, drawable_columns, evaluate
 from .panels import draw_cells, draw_curves, draw_one
 from .shares import check_family
@@ -38,6 +39,8 @@ class EffectDisplay:
         The function at all combinations of these.
     unit : str, default="prediction"
         What the values are a part of.
+    note : str, default=""
+        What the title says of the term beside its name.
 
     Attributes
     ----------
@@ -48,12 +51,18 @@ class EffectDisplay:
     """
 
     def __init__(
-        self, term: str, variables: Sequence[Variable], values: Any, unit: str = "prediction"
+        self,
+        term: str,
+        variables: Sequence[Variable],
+        values: Any,
+        unit: str = "prediction",
+        note: str = "",
     ) -> None:
         self.term = term
         self.variables = list(variables)
         self.values: Array = np.asarray(values, dtype=float)
         self.unit = unit
+        self.note = note
 
     @classmethod
     def from_estimator(
@@ -65,6 +74,7 @@ class EffectDisplay:
         label: Any = None,
         levels: Levels | None = None,
         grid: int = 50,
+        how_sure: Any = None,
         ax: Axes | Sequence[Axes] | None = None,
     ) -> Self:
         """Draw the function of one term of a fitted estimator.
@@ -83,6 +93,8 @@ class EffectDisplay:
             For columns that hold the codes 0, 1, .. of categories: their names.
         grid : int, default=50
             Number of values of a numeric variable, from its first to its 99th percentile.
+        how_sure : SplitTest or StabilitySelection, optional
+            Of :mod:`manykernels.selection`, fitted: the title says whether the term stands.
         ax : matplotlib.axes.Axes or sequence of them, optional
             Axes to draw on, for three variables one for each slice; by default those of a new
             figure.
@@ -103,7 +115,11 @@ class EffectDisplay:
         table = np.column_stack([values.ravel() for values in points])
         values = evaluate(estimator, term, label, table, dense(rows[:1])[0])
         values = values.reshape(points[0].shape)
-        return cls(term, variables, values, quantity(estimator, label)).plot(ax)
+        note = ""
+        if how_sure is not None:
+            (sure,) = how_sure_of(how_sure, names).is_sure([term])
+            note = "sure" if sure else "only useful for prediction"
+        return cls(term, variables, values, quantity(estimator, label), note).plot(ax)
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> Self:
         """Draw the function, on the axes that :meth:`from_estimator` takes."""
@@ -120,7 +136,7 @@ class EffectDisplay:
             )
         self.ax_: Any = axes[0] if third is None else axes
         self.figure_ = axes[0].figure
-        name = shorten_term(self.term)
+        name = shorten_term(self.term) + (f" ({self.note})" if self.note else "")
         if third is None:
             self._draw(axes, [self.values])
             axes[0].set_title(name, fontsize="medium")

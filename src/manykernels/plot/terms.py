@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..arrays import Array
-from .shares import Shares, SharesDisplay
+from ..estimators.validation import column_names
+from ..how_sure import how_sure_of
+from .shares import Shares, SharesDisplay, check_family, largest, term_shares
 from .style import BLUE, GREEN, GREY, ORANGE, PURPLE, say, shorten_term, written
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ class TermsDisplay(SharesDisplay):
         Their numbers of variables.
     total : int
         Number of terms that the model has.
+    sure : sequence of bool, optional
+        Which of the terms stand; they have a filled circle, the others an empty one.
 
     Attributes
     ----------
@@ -48,19 +52,35 @@ class TermsDisplay(SharesDisplay):
         The bars, in the order of the terms.
     """
 
-    def __init__(self, terms: Sequence[str], shares: Any, orders: Any, total: int) -> None:
+    def __init__(
+        self,
+        terms: Sequence[str],
+        shares: Any,
+        orders: Any,
+        total: int,
+        sure: Sequence[bool] | None = None,
+    ) -> None:
         self.terms = list(terms)
         self.shares: Array = np.asarray(shares, dtype=float)
         self.orders: Array = np.asarray(orders, dtype=int)
         self.total = total
+        self.sure = None if sure is None else [bool(value) for value in sure]
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, top: int = 15, ax: Axes | None = None) -> Self:
+    def from_estimator(
+        cls, estimator: Any, *, top: int = 15, how_sure: Any = None, ax: Axes | None = None
+    ) -> Self:
         """Draw the most important terms of a fitted estimator, by default 15 of them.
 
-        Parameters are those of :meth:`NetworkDisplay.from_estimator`.
+        Parameters are those of :meth:`NetworkDisplay.from_estimator`, and ``how_sure``: a fitted
+        :class:`~manykernels.selection.SplitTest` or ``StabilitySelection``, to mark the terms that
+        stand.
         """
-        return super().from_estimator(estimator, top=top, ax=ax)
+        everything, names = term_shares(check_family(estimator)), column_names(estimator)
+        shown = cls._of(everything, largest(everything, top), names)
+        if how_sure is not None:
+            shown.sure = how_sure_of(how_sure, names).is_sure(shown.terms)
+        return shown.plot(ax)
 
     @classmethod
     def _of(cls, everything: Shares, chosen: Shares, names: Sequence[str]) -> Self:
@@ -90,7 +110,8 @@ class TermsDisplay(SharesDisplay):
         for height, share in enumerate(self.shares.tolist()):
             # Right of zero also for shares below: left of it are the names.
             spot = (max(share, 0.0), height)
-            ax.annotate(words[height], spot, (4, 0), textcoords="offset points", va="center")
+            text = words[height] if self.sure is None else f"    {words[height]}"
+            ax.annotate(text, spot, (4, 0), textcoords="offset points", va="center")
         ax.margins(x=0.15)
         if np.any(self.shares < 0):
             ax.axvline(0, color=GREY, linewidth=0.8)
@@ -103,5 +124,25 @@ class TermsDisplay(SharesDisplay):
         from matplotlib.patches import Patch
 
         present = [KINDS[kind] for kind in np.unique(kinds).tolist()]
-        handles = [Patch(color=color, label=name) for name, color in present]
+        handles: list[Any] = [Patch(color=color, label=name) for name, color in present]
+        handles += self._mark(ax)
         ax.legend(handles=handles, loc="lower right", frameon=False)
+
+    def _mark(self, ax: Axes) -> list[Any]:
+        """Draw a circle for each term, filled if it stands; return what the legend shows."""
+        from matplotlib.lines import Line2D
+        from matplotlib.transforms import offset_copy
+
+        if self.sure is None:
+            return []
+        figure: Any = ax.figure
+        beside = offset_copy(ax.transData, figure, 9, 0, units="points")
+        handles = []
+        for stands, words in ((True, "sure"), (False, "only useful for prediction")):
+            places = [i for i, sure in enumerate(self.sure) if sure == stands]
+            look: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": GREY}
+            look |= {"markersize": 5, "markerfacecolor": GREY if stands else "none"}
+            ends = np.maximum(self.shares[places], 0.0)
+            ax.add_line(Line2D(ends, places, transform=beside, gid=words, **look))
+            handles.append(Line2D([], [], label=words, **look))
+        return handles

@@ -28,6 +28,7 @@ def write(
     title: str | None = None,
     summary: Mapping[str, Any] | None = None,
     levels: Mapping[str, Any] | None = None,
+    how_sure: Any = None,
 ) -> Path:
     """Write a report of a fitted model: what it found, how well it predicts, what it rests on.
 
@@ -54,6 +55,9 @@ def write(
         scores these are computed on the rows given.
     levels : mapping, optional
         For columns of codes, by name: what the codes 0, 1, ... mean.
+    how_sure : SplitTest or StabilitySelection, optional
+        Of :mod:`manykernels.selection`, fitted to the rows of the model: the report says which
+        terms stand. A table model may have been tested already (``manykernels fit --how-sure``).
 
     Returns
     -------
@@ -73,7 +77,7 @@ def write(
     report.html <!doctype html>
     """
     need_matplotlib()
-    page = make_page(subject_of(model, X, y, summary, levels), title)
+    page = make_page(subject_of(model, X, y, summary, levels, how_sure), title)
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, page.encode("utf-8", "replace"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from inspect import signature
 from itertools import islice
@@ -14,8 +14,9 @@ import numpy as np
 
 from .. import __version__
 from ..function import AnovaTerms
-from ..words import SPACE, count, number, percent, plural
+from ..words import SPACE, count, listing, number, percent, plural
 from .subject import Subject
+from .sure import standing
 
 MATTERING = 0.95
 """Share of the variance that the terms that matter have together: they are the fewest that do. Set
@@ -108,7 +109,7 @@ def interaction_note(subject: Subject) -> str:
         return "The model has no terms: it predicts the same for all rows."
     if not shares:
         return "The kernels of this model are not functions of single columns."
-    text = f"Of {whole(subject)}, {_listing(shares)}."
+    text = f"Of {whole(subject)}, {listing(shares)}."
     if not subject.interacts:
         return f"{text} No term joins two variables: there is nothing to draw."
     return f"{text} Strongest: {_strongest_together(subject)}."
@@ -118,7 +119,7 @@ def _strongest_together(subject: Subject, top: int = 3) -> str:
     """Return the strongest terms of several columns with their shares."""
     pairs = zip(subject.table["term"], subject.table["share"], strict=True)
     joint = ((n, s) for n, s in pairs if len(subject.terms.columns(n)) > 1)
-    return _listing([f"{name} ({percent(share)})" for name, share in islice(joint, top)])
+    return listing([f"{name} ({percent(share)})" for name, share in islice(joint, top)])
 
 
 def effect_sentence(subject: Subject, name: str) -> str:
@@ -131,14 +132,16 @@ def effect_sentence(subject: Subject, name: str) -> str:
     variables = [subject.columns[c] for c in own]
     text = f"{percent(share)} of the variance, {place} of {plural(total, 'term')}"
     if any(variable not in name for variable in variables):
-        text += f"; a function of {_listing(variables)}"
+        text += f"; a function of {listing(variables)}"
     text += "."
+    if subject.how_sure is not None:
+        text += f" {standing(subject.how_sure, name)}"
     part = subject.parts[name].to_numpy()
     low, high = np.quantile(part, [0.05, 0.95])
     if not np.ptp(part) > 0:
         return f"{text} On the rows shown it does not vary."
     places = [
-        _listing([f"{subject.columns[c]} = {subject.value(c, int(row))}" for c in own])
+        listing([f"{subject.columns[c]} = {subject.value(c, int(row))}" for c in own])
         for row in (part.argmin(), part.argmax())
     ]
     return (
@@ -221,7 +224,7 @@ def provenance(subject: Subject) -> list[str]:
         if summary.get(key) is not None
     ]
     if rows:
-        said.append(f"{_listing(rows)}.")
+        said.append(f"{listing(rows)}.")
     if subject.estimator.function_.holds_rows:
         said.append("The model holds its training rows, and so does its file.")
     return said + [str(note) for note in summary.get("notes") or []]
@@ -255,8 +258,3 @@ def _version(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "(not installed)"
-
-
-def _listing(items: Sequence[str]) -> str:
-    """Return ``a, b and c``."""
-    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)

@@ -108,6 +108,7 @@
     variables: (a, b) => a.dataset.variables - b.dataset.variables,
     share: (a, b) => a.dataset.share - b.dataset.share,
     sign: (a, b) => a.dataset.sign - b.dataset.sign,
+    sure: (a, b) => a.dataset.sure - b.dataset.sure,
   };
   const matches = byId("matches");
   const heads = Array.from(table.tHead.querySelectorAll("th"));

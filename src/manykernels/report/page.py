@@ -19,6 +19,7 @@ from .figures import Size, close, draw
 from .markup import Markup, element, join
 from .scores import Scores, headline, score_note, scores_of
 from .subject import Subject
+from .sure import sure_mark, sure_section
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,6 +54,7 @@ def make_page(subject: Subject, title: str | None) -> str:
         "term_note": join(content.term_note(subject)),
         "terms": term_table(subject, set(effects)),
         "effects": join(*effects.values()) if effects else no_effects(),
+        "sure": sure_section(subject),
         "interaction_note": join(content.interaction_note(subject)),
         "interactions": interactions(subject),
         "prediction_note": join(content.prediction_note(subject)),
@@ -143,6 +145,7 @@ def term_table(subject: Subject, plotted: set[str]) -> Markup:
     largest = max(float(table["share"].max()), 1e-300) if len(table) else 1.0
     columns = [("term", "Term"), ("variables", "Variables"), ("share", "Share of variance")]
     columns += [("sign", "Sign")] if signed else []
+    columns += [("sure", "Stands")] if subject.how_sure is not None else []
     head = [
         element(
             "th",
@@ -154,6 +157,7 @@ def term_table(subject: Subject, plotted: set[str]) -> Markup:
         for key, name in columns
     ]
     rows = []
+    stands = subject.how_sure.is_sure(table["term"].tolist()) if subject.how_sure else []
     entries = (table[key].tolist() for key in ("term", "degree", "share", "sign"))
     for rank, (name, degree, share, sign) in enumerate(zip(*entries, strict=True)):
         variables = len(subject.terms.columns(name))
@@ -170,8 +174,10 @@ def term_table(subject: Subject, plotted: set[str]) -> Markup:
             element("td", str(variables) if known else NO_NUMBER, class_="variables number"),
             element("td", meter, class_="share"),
             *([element("td", sign_of(sign), class_="sign")] if signed else []),
+            *([element("td", sure_mark(stands[rank]), class_="sure")] if stands else []),
         ]
         data = {"term": name, "variables": variables, "share": repr(share), "sign": sign}
+        data |= {"sure": int(stands[rank])} if stands else {}
         rows.append(element("tr", *cells, **{f"data_{key}": value for key, value in data.items()}))
     caption = element("caption", "Terms of the model", class_="unseen")
     body = element("tbody", *rows)

@@ -17,6 +17,7 @@ from ..arrays import Array
 from ..baselines.simple import SimpleModels
 from ..estimators.validation import column_names
 from ..function import AnovaTerms, Terms
+from ..how_sure import HowSure, how_sure_of
 from ..limits import SHOWN_ROWS
 from ..registry import ESTIMATORS
 from ..words import count, number, plural
@@ -53,6 +54,8 @@ class Subject:
         What the codes of a column mean, by the column's name.
     simple : SimpleModels, optional
         Simple models that were fitted to the same rows as the model.
+    how_sure : HowSure, optional
+        What many sets of rows say of the terms.
     """
 
     estimator: Any
@@ -63,6 +66,7 @@ class Subject:
     summary: Mapping[str, Any]
     levels: Mapping[str, Any]
     simple: SimpleModels | None = None
+    how_sure: HowSure | None = None
 
     @property
     def where(self) -> str:
@@ -144,7 +148,12 @@ class Subject:
 
 
 def subject_of(
-    model: Any, X: Any, y: Any, summary: Mapping[str, Any] | None, levels: Mapping[str, Any] | None
+    model: Any,
+    X: Any,
+    y: Any,
+    summary: Mapping[str, Any] | None,
+    levels: Mapping[str, Any] | None,
+    how_sure: Any = None,
 ) -> Subject:
     """Check what a report is asked of; take a table model apart."""
     estimator = model
@@ -170,7 +179,9 @@ def subject_of(
     summary = {} if summary is None else summary
     target = summary.get("target") or getattr(y, "name", None)
     target, simple = str(target or "the target"), getattr(model, "simple", None)
-    return Subject(estimator, rows, targets, names, target, summary, known, simple)
+    how_sure = getattr(model, "how_sure", None) if how_sure is None else how_sure
+    found = None if how_sure is None else how_sure_of(how_sure, names)
+    return Subject(estimator, rows, targets, names, target, summary, known, simple, found)
 
 
 def level(levels: Mapping[Any, Any] | Sequence[Any] | None, value: float) -> str:

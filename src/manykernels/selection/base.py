@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..estimators.base import BaseMKL
 from ..estimators.checks import check_parameters
-from ..estimators.validation import gather, remember_columns
+from ..estimators.validation import column_names, gather, remember_columns
 from ..fitting.progress import watching
+from ..how_sure import Group, HowSure
 from ..notices import InterruptedWarning, notify
 from ..rows import MemoryPrepared
 from ..spec import Spec
-from .groups import Group, correlations, in_groups
+from .groups import correlations, in_groups
 from .sources import Picked, TermSource, selecting, some_rows, source_of, together
 
 if TYPE_CHECKING:
@@ -129,10 +130,12 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             try:
                 for result in results:
                     found.append(result)
+                    share, spent = len(found) / len(tasks), perf_counter() - began
+                    late = self.max_time is not None and spent > self.max_time
                     if watch is not None:
-                        share = len(found) / len(tasks)
+                        if self.max_time:
+                            share = min(1.0, max(share, spent / self.max_time))
                         watch.report(f"{len(found)} of {len(tasks)} {noun}", share)
-                    late = self.max_time is not None and perf_counter() - began > self.max_time
                     if late and len(found) < len(tasks):
                         reason = f"Stopped by max_time={self.max_time:g}"
                         break
@@ -192,6 +195,20 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.table_ = _table(lines, p_values is not None)
         self.selected_ = [str(group) for group in groups if group.sure]
         self.n_terms_ = source.count
+
+    def _conclude(self, source: TermSource, meaning: str, done: int, wanted: int) -> None:
+        """Store what was found for models to be shown with, after the table."""
+        self.meaning_ = meaning
+        self.how_sure_ = HowSure(
+            tuple(self.groups_),
+            dict(zip(self.table_["term"], self.table_["frequency"], strict=True)),
+            "p_value" in self.table_,
+            meaning,
+            len(source.prepared.y),
+            done,
+            wanted,
+            tuple(column_names(self)),
+        )
 
     def _likes(self, source: TermSource, first: Picked, taken: Sequence[str]) -> dict[str, float]:
         """Return terms of the family that no rows selected and that go with one that they did."""

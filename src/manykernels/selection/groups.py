@@ -3,41 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..arrays import Array
-
-
-@dataclass(frozen=True)
-class Group:
-    """Terms that the rows cannot tell apart; one term alone where they can.
-
-    Attributes
-    ----------
-    terms : tuple of str
-        Names of the terms, that of the first, which stands in the middle of the others, before.
-    correlations : tuple of float
-        Correlation of each with the first.
-    frequency : float
-        Share of the sets of rows that selected a term of the group.
-    p_value : float or None
-        Of the group as one; None where nothing is tested.
-    sure : bool
-        Whether it counts as sure.
-    """
-
-    terms: tuple[str, ...]
-    correlations: tuple[float, ...]
-    frequency: float
-    p_value: float | None = None
-    sure: bool = False
-
-    def __str__(self) -> str:
-        if len(self.terms) <= 3:
-            return " or ".join(self.terms)
-        return f"{self.terms[0]} or one of {len(self.terms) - 1} like it"
 
 
 def correlations(features: Sequence[Array], weights: Array) -> Array:

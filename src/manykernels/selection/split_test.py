@@ -100,6 +100,8 @@ class SplitTest(Selection):
         The groups, those called sure first.
     meaning_ : str
         What ``level`` says of the sure terms and what it does not, in words.
+    how_sure_ : HowSure
+        All of this for a model: ``model.explain(how_sure=test)``, figures and reports take it.
     n_terms_ : float
         Number of terms to select from.
     n_splits_ : int
@@ -216,7 +218,8 @@ class SplitTest(Selection):
             # Of a term with a p-value below 1 more than half of the splits selected it.
             sure = false_discovery_rate(p_values, self.level, 2 * q)
         self._keep(source, evidence, p_values, sure)
-        self.meaning_ = f"{PROMISES[self.control].format(level=100 * self.level)} {CAUTION}"
+        meaning = f"{PROMISES[self.control].format(level=100 * self.level)} {CAUTION}"
+        self._conclude(source, meaning, self.n_splits_, self.n_splits)
         return self
 
     def _splits(self, spec: Spec, source: TermSource) -> list[tuple[Array, Array, int]]:

@@ -63,6 +63,8 @@ class StabilitySelection(Selection):
         and come by chance, with the threshold :math:`\tau` and N terms to select from.
     meaning_ : str
         What that says and what it does not, in words.
+    how_sure_ : HowSure
+        All of this for a model: ``model.explain(how_sure=test)``, figures and reports take it.
     q_ : int
         Number of terms that a half selects at the most.
     n_terms_ : float
@@ -145,12 +147,13 @@ class StabilitySelection(Selection):
         evidence = self._gathered(source, picks)
         self.bound_ = chance_bound(self.q_, self.threshold, count)
         self._keep(source, evidence, None, evidence.frequencies >= self.threshold)
-        self.meaning_ = (
+        meaning = (
             f"Of the {count:.6g} terms, those that half of the rows would select with a "
             f"probability of {self.q_} in {count:.6g} or less come by chance. At most "
             f"{self.bound_:.2g} of them are expected among the sure ones. That says nothing about "
             "proxies: a term that correlates with a true one is selected more often than by chance."
         )
+        self._conclude(source, meaning, self.n_pairs_, self.n_pairs)
         return self
 
     def _pairs(self, spec: Spec, source: TermSource) -> list[tuple[Array, Array, int]]:

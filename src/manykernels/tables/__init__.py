@@ -3,6 +3,7 @@
 from .chunked import fit_chunked, memory_size
 from .columns import Category, Moment, Number, TableEncoder, TableError
 from .fitting import Settings, Split, fit_table, split_table
+from .judging import judge_terms
 from .model import TableModel
 from .reading import read
 
@@ -17,6 +18,7 @@ __all__ = [
     "TableModel",
     "fit_chunked",
     "fit_table",
+    "judge_terms",
     "memory_size",
     "read",
     "split_table",

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ..baselines.simple import SimpleModels
 from ..estimators import MKLClassifierCV, MKLRegressorCV
+from ..how_sure import HowSure
 from ..store import save
 from ..words import plural
 from .columns import TableEncoder
@@ -35,12 +36,15 @@ class TableModel:
     simple : SimpleModels, optional
         A linear model and a constant fitted to the same rows, to compare with; None in model files
         from before there were any.
+    how_sure : HowSure, optional
+        What many splits of the training rows say of the terms; None where that was not tested.
     """
 
     encoder: TableEncoder
     estimator: TableEstimator
     summary: dict[str, Any]
     simple: SimpleModels | None = None
+    how_sure: HowSure | None = None
 
     def __repr__(self) -> str:
         target, task = self.summary["target"], self.summary["task"]
@@ -70,8 +74,8 @@ class TableModel:
         return out
 
     def explain(self, top: int | None = 20) -> pd.DataFrame:
-        """Return the most important terms as a table."""
-        return self.estimator.explain(top)
+        """Return the most important terms as a table, with how sure they are if that is known."""
+        return self.estimator.explain(top, self.how_sure)
 
     def contributions(
         self, frame: pd.DataFrame, terms: Any = None, label: Any = None
