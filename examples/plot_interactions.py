@@ -48,10 +48,9 @@ NetworkDisplay.from_estimator(model)
 # With a convex penalty
 # ---------------------
 # ``p=1`` solves a convex problem instead, and can say how far from its optimum it is. It keeps
-# small coefficients of terms that are not there: shrinkage has a price. ``rho`` makes products of
-# two and three columns more expensive than single columns.
+# small coefficients of terms that are not there: shrinkage has a price.
 
-convex = MKLRegressorCV(degree=3, p=1, rho=[1, 1, 2, 4], one_standard_error=True).fit(X, y)
+convex = MKLRegressorCV(degree=3, p=1, one_standard_error=True).fit(X, y)
 print(f"{len(convex.terms_)} terms, relative gap {convex.gap_:.1e} ({convex.gap_kind_})")
 convex.explain(top=8)
 

@@ -20,7 +20,7 @@ def test_readme_example(capsys):
     names = {}
     exec(first, names)
     model = names["model"]
-    assert model.explain()["term"].tolist() == ["x20", "x3 * x7 * x11"]
+    assert model.explain()["term"].tolist() == ["x3 * x7 * x11", "x20"]
     assert model.n_kernels_ == 23426
     assert model.gap_ < 1e-12
     exec(chosen, names)

@@ -22,16 +22,17 @@ from manykernels.feature_maps import (
     Spline,
     affordable_functions,
     choose_maps,
+    differ,
     even_scale,
     features_of_maps,
     fit_maps,
 )
 from manykernels.feature_maps.columns import CATEGORIES, DISCRETE_VALUES
+from manykernels.feature_maps.scales import even_scales, quantiles
 from manykernels.feature_maps.splines import (
-    axes_of_few_rows,
-    axes_of_rows,
     cubic_basis,
-    quantiles,
+    functions_of_few_rows,
+    functions_of_rows,
 )
 from manykernels.kernels import MapKernels, resolve
 from manykernels.limits import PRICING_WORK
@@ -288,8 +289,8 @@ def test_quantiles_count_weights_as_repetitions(rng):
     x, times = rng.normal(size=30), rng.integers(1, 5, size=30)
     shares = np.linspace(0, 1, 65)
     repeated = np.repeat(x, times)
-    one = quantiles(x, times / times.sum(), shares)
-    two = quantiles(repeated, np.full(len(repeated), 1 / len(repeated)), shares)
+    (one,) = quantiles(x[None], times / times.sum(), shares)
+    (two,) = quantiles(repeated[None], np.full(len(repeated), 1 / len(repeated)), shares)
     np.testing.assert_allclose(one, two)
     expected = np.quantile(repeated, shares, method="averaged_inverted_cdf")
     np.testing.assert_allclose(two, expected)
@@ -316,7 +317,7 @@ def test_unseen_categories_have_no_features(rng):
 @pytest.mark.parametrize("count", [1, 2, CATEGORIES, CATEGORIES + 1, 80])
 def test_few_values_are_categories(count, rng):
     x = rng.normal(size=count)[np.arange(80) % count]
-    maps = choose_maps(x, 16, 32)
+    maps = choose_maps(len(np.unique(x)), 16, 32)
     assert all(isinstance(one, Categorical if count <= CATEGORIES else Spline) for one in maps)
 
 
@@ -342,7 +343,7 @@ def test_few_values_are_categories(count, rng):
 def test_bands_are_the_parts_of_one_spline(functions, widest, values, rng):
     """Side by side, and scaled alike, they are the functions of a single spline."""
     x = np.sort(rng.normal(size=values))[np.arange(400) % values]
-    maps = choose_maps(x, widest, functions)
+    maps = choose_maps(len(np.unique(x)), widest, functions)
     rank = maps[0].rank
     assert rank in (max(2, min(functions, values - 1)), values - 1)
     assert len(maps) <= 3
@@ -429,13 +430,13 @@ def test_a_name_is_a_map_of_each_column(name, rng):
     expected = []
     for j in range(3):
         x = X[:, j]
-        maps = choose_maps(x, 20, 40) if name == "auto" else [BY_NAME[name]()]
+        maps = choose_maps(len(np.unique(x)), 20, 40) if name == "auto" else [BY_NAME[name]()]
         expected += [(NAMES[j], one.fit(x).features(x)) for one in maps]
     assert kernels.names == [label for label, _ in expected]
     assert bases.count == (7 if name == "auto" else 3)
     for number, (_, features) in enumerate(expected):
         np.testing.assert_allclose(bases.block(number), features)
-    np.testing.assert_array_equal(kernels.on(X[:7], X[:7]).block(1), bases.block(1)[:7])
+    np.testing.assert_allclose(kernels.on(X[:7], X[:7]).block(1), bases.block(1)[:7], atol=1e-13)
 
 
 def test_lists_of_maps(rng):
@@ -607,12 +608,12 @@ def test_splines_fitted_together_are_those_fitted_apart(column):
     weights = np.random.default_rng(1).dirichlet(np.ones(len(x)))
     bands = [None, (0, 4), (4, 12)]
     together, apart = ([Spline(12, band) for band in bands] for _ in range(2))
-    features = fit_maps([*together, Polynomial()], x, weights)
+    (features,) = fit_maps([[*together, Polynomial()]], [x], weights)
     for one, other, found in zip(together, apart, features, strict=False):
         other.fit(x, weights)
         for name in ("axes", "lowest", "highest", "mean", "factor", "places", "evenly"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-        np.testing.assert_array_equal(found, other.features(x))
+        np.testing.assert_allclose(found, other.features(x), atol=1e-10)
     np.testing.assert_array_equal(features[-1], Polynomial().fit(x, weights).features(x))
     new = np.linspace(x.min() - 1, x.max() + 1, 50)
     for one, found in zip(apart, features_of_maps(together, new), strict=True):
@@ -639,9 +640,53 @@ def test_the_basis_is_that_of_cubic_splines(count):
 def test_few_rows_have_the_functions_of_the_large_eigenproblem(column, rows, rng):
     x = COLUMNS[column](rng)[-rows:]
     weights = rng.dirichlet(np.ones(rows))
-    basis = cubic_basis(np.interp(x, *even_scale(x, weights)), 64)
-    found, expected = (axes(basis, weights) for axes in (axes_of_few_rows, axes_of_rows))
-    assert found.shape == expected.shape
-    signs = np.sign(np.sum(found * expected, axis=0))
-    size = np.abs(expected).max(axis=0)
-    np.testing.assert_allclose(signs * found / size, expected / size, atol=1e-5)
+    inside = np.interp(x, *even_scale(x, weights))[None]
+    ways = functions_of_few_rows, functions_of_rows
+    (values, counts, axes), (expected, others, true_axes) = (
+        find(inside, weights, 64, rows) for find in ways
+    )
+    assert counts == others
+    signs = np.sign(np.sum(axes * true_axes, axis=1))
+    pairs = (values, expected), (axes.transpose(0, 2, 1), true_axes.transpose(0, 2, 1))
+    for found, truth in pairs:
+        size = np.abs(truth).max(axis=2, keepdims=True)
+        close = signs[:, :, None] * found
+        assert np.all(np.abs(close - truth) <= 1e-5 * size)
+
+
+@pytest.mark.parametrize("rows", [2, 5, 24, 60, 66, 80])
+def test_columns_together_have_the_functions_of_each_alone(rows, rng):
+    """To the last bit: maps that were let go are fitted again one by one."""
+    x = [column(rng)[-rows:] for column in COLUMNS.values() if len(column(rng)) >= rows]
+    weights = rng.dirichlet(np.ones(rows))
+    weights[0] = 0.0
+    weights /= weights.sum()
+    bands = [None, (0, 4), (4, 12)]
+    together, alone = ([[Spline(12, band) for band in bands] for _ in x] for _ in range(2))
+    features = fit_maps(together, x, weights)
+    for own, seen, maps, others in zip(features, x, together, alone, strict=True):
+        (expected,) = fit_maps([others], [seen], weights)
+        for found, truth, one, other in zip(own, expected, maps, others, strict=True):
+            np.testing.assert_array_equal(found, truth)
+            np.testing.assert_array_equal(one.features(seen), other.features(seen))
+            np.testing.assert_allclose(other.features(seen), truth, atol=1e-10)
+
+
+def test_scales_and_values_of_columns_together_are_those_of_each(rng):
+    x = np.stack([column(rng) for column in COLUMNS.values() if len(column(rng)) == 80])
+    weights = rng.dirichlet(np.ones(80))
+    for own, found in zip(x, even_scales(x, weights), strict=True):
+        for one, other in zip(found, even_scale(own, weights), strict=True):
+            np.testing.assert_array_equal(one, other)
+    counts = np.count_nonzero(differ(np.sort(x, axis=1)), axis=1)
+    np.testing.assert_array_equal(counts, [len(np.unique(own)) for own in x])
+
+
+def test_maps_that_do_not_learn_stay_as_they_are(rng):
+    shared, x = [Spline(5), Categorical()], [rng.normal(size=30) for _ in range(3)]
+    features = fit_maps([shared] * 3, x, learn=[False] * 3)
+    assert vars(shared[0]) == vars(Spline(5))
+    assert not vars(shared[1])
+    for own, seen in zip(features, x, strict=True):
+        np.testing.assert_allclose(own[0], Spline(5).fit(seen).features(seen), atol=1e-9)
+        np.testing.assert_array_equal(own[1], Categorical().fit(seen).features(seen))

@@ -182,7 +182,7 @@ def test_gradients_of_all_kernels_from_tables(kernels, strict, rng):
     family = ProductFamily(bases, 3, Interactions() if strict else Monomials(), [1, 2, 3, 4])
     alpha = rng.normal(size=(30, 2))
     design = Design(None, None, None, family, None, np.empty(0), 0.0, 1.0)
-    found = Gradients(family, inner_tables(design, bases, alpha), 2.0)
+    found = Gradients(design, inner_tables(design, bases, alpha), 2.0)
     truth = family.at(alpha / 2.0).all()
     np.testing.assert_allclose(found.of(family.indices()), truth, rtol=1e-9)
     assert found.largest == pytest.approx(truth.max())

@@ -20,6 +20,7 @@ from manykernels.tables import (
     split_table,
 )
 from manykernels.tables.columns import MISSING, OTHER
+from manykernels.tables.fitting import new_estimator
 from manykernels.tables.inference import learn_columns
 from manykernels.tables.written import decimal_years
 
@@ -274,6 +275,17 @@ def test_rows_without_a_target_are_left_out():
     split = split_table(table, Settings("price"))
     assert len(split.train) + len(split.test) == 55
     assert "5 rows without a target left out." in split.notes
+
+
+def test_too_many_pairs_of_columns_are_left_out_in_words(monkeypatch):
+    table, settings = frame(), Settings("price", test=0)
+    assert new_estimator(split_table(table, settings), settings, 0).degree == 2
+    monkeypatch.setattr("manykernels.tables.fitting.TABLE_PAIRS", 0)
+    split = split_table(table, settings)
+    assert new_estimator(split, settings, 0).degree == 1
+    assert new_estimator(split, Settings("price", degree=[2]), 0).degree == [2]
+    model = fit_table(split, settings)
+    assert any("--degree 2" in note for note in model.summary["notes"])
 
 
 def test_task_and_notes():

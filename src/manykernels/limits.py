@@ -119,10 +119,19 @@ PRICING_WORK = 1e10
 """Most multiplications of the features of all products with a vector, for ``"auto"``: about a
 second on one core."""
 
+TABLE_PAIRS = 10**7
+"""Most pairs of columns that a model of a table looks at unless it is told to: those of 20,000
+columns on 24 rows had not ended after 110 s, and few rows cannot tell them apart."""
+
 KEPT_MAPS = 1_000
 """Most columns for which ``"auto"`` keeps the functions of all columns while it fits; of more it
 fits those that are used once more. Those of a column take some 14 KB in each fold, or 0.4 ms to
 fit: with 20,000 columns that was 1.6 GB."""
+
+COLUMN_ENTRIES = 2**12
+"""Most values of columns whose functions are found together, unless one column has more: 170
+columns of 24 rows, where 128 and 512 columns at once take about the same time. Their functions take
+a few hundred bytes for each value."""
 
 PIVOT_ROWS = 8_000
 """Most rows that a Gaussian kernel's points are chosen from. Set by judgement, not measured."""

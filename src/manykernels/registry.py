@@ -68,7 +68,8 @@ STORED = {
     "manykernels.function": "Predictor Function",
     "manykernels.families": " ".join(
         [
-            "ProductFamily WidthFamily CellFamily LogUniform Gamma WidthGrid",
+            "ProductFamily StandardizedFamily KnownSpreads",
+            "WidthFamily CellFamily LogUniform Gamma WidthGrid",
             *(kind.__name__ for kind in INDEX_SETS.values()),
         ]
     ),

@@ -16,8 +16,8 @@ from .limits import SPLIT_ROWS
 from .losses import BY_NAME, Loss, Squared
 from .memory import budget
 from .objective import Problem, exponent
-from .registry import CLASS_LOSSES, INDEX_SETS, REAL_LOSSES
-from .solvers import Greedy, Solver
+from .registry import AUTO, CLASS_LOSSES, INDEX_SETS, REAL_LOSSES
+from .solvers import Greedy, Solver, is_priced
 
 MOST_TERMS = 100
 """Largest number of terms that cross-validated greedy selection tries. Set by judgement."""
@@ -189,6 +189,9 @@ class Spec:
         What finds the weights.
     greedy : Greedy or None
         The same if it is greedy selection.
+    standardize_terms : bool or "auto"
+        Whether kernels are divided by their spreads over the training rows; see
+        :meth:`standardizes`.
     strength : float
         The public alpha; not a number where it is to be chosen.
     stop : StopRule
@@ -221,6 +224,7 @@ class Spec:
     scales: bool
     solver: str | Solver
     greedy: Greedy | None
+    standardize_terms: bool | str
     strength: float
     stop: StopRule
     random_state: Any
@@ -230,6 +234,17 @@ class Spec:
     alternatives: tuple[Spec, ...] = ()
     label: str = ""
     learn: Callable[[Problem, Any], Any] | None = None
+
+    def standardizes(self, problem: Problem, family: KernelFamily) -> bool:
+        """Tell whether kernels are divided by their spreads.
+
+        ``"auto"``: for p = 1 by working sets, and kernels of one feature of columns that are
+        scaled. Functions of columns vary alike as they are.
+        """
+        if self.standardize_terms != AUTO:
+            return bool(self.standardize_terms)
+        linear = problem.p == 1 and self.scales and family.explicit and family.blocks.single
+        return linear and is_priced(self.solver, problem, family)
 
     def on_columns(self, count: int) -> Spec:
         """Return the specification for a number of columns: no degree is larger than that."""
@@ -280,6 +295,19 @@ def _specify(estimator: Any, labelled: bool, kernels: Any) -> Spec:
         p = 1.0 if widths or (isinstance(solver, str) and solver == "working-set") else 4 / 3
     rho = asked("rho", None)
     family = Widths(rho) if widths else Products(asked("index_set", "auto"), rho, degrees)
+    terms = asked("standardize_terms", False)
+    if widths and terms == AUTO:
+        terms = False
+    if widths and terms:
+        raise ValueError(
+            "standardize_terms must be False for kernels with free widths, which cannot be listed "
+            f"and whose diagonal is one; got {terms!r}. Use standardize_terms=False."
+        )
+    if terms != AUTO and terms and greedy is None and 2 in np.atleast_1d(p):
+        raise ValueError(
+            "standardize_terms must be False for p=2, whose sum of all kernels in closed form has "
+            f"them as they are; got {terms!r}. Use p=1, 4/3 or standardize_terms=False."
+        )
     standardize = asked("standardize")
     centres = isinstance(standardize, bool | np.bool_) and bool(standardize)
     fields = {
@@ -294,6 +322,8 @@ def _specify(estimator: Any, labelled: bool, kernels: Any) -> Spec:
         "scales": centres or standardize == "scale",
         "solver": solver,
         "greedy": greedy,
+        # Greedy selection compares kernels relative to their spreads anyway.
+        "standardize_terms": terms if greedy is None else False,
         "strength": float(asked("alpha", np.nan)),
         "stop": StopRule(asked("max_iter", 0), asked("tol", 0.0), asked("max_time", None)),
         "random_state": asked("random_state", 0),

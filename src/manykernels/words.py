@@ -141,6 +141,11 @@ def certificate(estimator: Any) -> str:
         return (
             f"The draws were too few to say how far the objective is from the best over {kernels}."
         )
+    if kind == "bound" and gap >= 1:
+        return (
+            f"How far the objective is from the best over {kernels} is not known: the bound that "
+            "random draws give is larger than the objective itself."
+        )
     if kind == "estimate" and estimator.n_kernels_ == math.inf:
         if gap >= 1:
             return (
@@ -167,9 +172,8 @@ def certificate(estimator: Any) -> str:
         )
     else:
         text = (
-            f"By an estimate from random draws, {limit}. That is the upper limit of a one-sided "
-            f"99{SPACE}% confidence interval; it rests on the normal theory of a mean, so it is "
-            "not a guarantee."
+            f"By an estimate from random draws, {limit}. It rests on the normal theory of a mean "
+            "and may be too small, so it is not a guarantee."
         )
     tol = getattr(estimator, "tol", None)
     if tol is not None and gap > tol:

@@ -32,7 +32,7 @@ Separator = Annotated[
 
 SURE_SECONDS = 90
 """Seconds for the test of how sure terms are, unless --seconds says otherwise. Set by judgement:
-all 50 splits of 824 rows of 8 columns (concrete) take about a third of it on one core."""
+all 50 splits of 824 rows of 8 columns (concrete) take less than half of it on one core."""
 
 
 @problems()
@@ -48,7 +48,7 @@ def fit(
         str,
         typer.Option(
             help="Most variables in one term; of several, as in 2,3, the best is taken. "
-            "auto: 2, and all with --kernels widths."
+            "auto: 2, 1 with thousands of columns, all with --kernels widths."
         ),
     ] = AUTO,
     kernels: Annotated[

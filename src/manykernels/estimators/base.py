@@ -264,6 +264,7 @@ class PlainMKL(BaseMKL):
     max_time: float | None = None
     max_memory: Any = None
     standardize: bool | str = True
+    standardize_terms: bool | str = "auto"
     device: str | None = None
     random_state: Any = None
     verbose: int = 0
@@ -291,6 +292,7 @@ class BaseCV(BaseMKL):
     max_time: float | None = None
     max_memory: Any = None
     standardize: bool | str = True
+    standardize_terms: bool | str = "auto"
     device: str | None = None
     n_jobs: int | None = None
     random_state: Any = None

@@ -141,6 +141,7 @@ RULES: list[tuple[str, Rule]] = [
     ),
     ("index_set", _one_of(AUTO, *INDEX_SETS)),
     ("standardize", _or(_FLAG.holds, _one_of(True, False, "scale"))),
+    ("standardize_terms", _or(_FLAG.holds, _one_of(AUTO, True, False))),
     ("fit_intercept", _FLAG),
     (
         "device",

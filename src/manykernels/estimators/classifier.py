@@ -51,6 +51,8 @@ default="auto"
         the same model; where the functions of columns alone do not fit, the fit is refused.
     standardize : {True, "scale", False}, default=True
         How columns are standardised.
+    standardize_terms : {"auto", True, False}, default="auto"
+        Whether kernels are divided by their spreads; as for :class:`MKLRegressor`.
     device : str, optional
         As for :class:`MKLRegressor`.
     random_state : int, RandomState, Generator or None, default=None
@@ -97,8 +99,8 @@ class MKLClassifierCV(Classification, BaseCV):
     Parameters
     ----------
     kernels, degree, index_set, rho, p, alphas, n_alphas, cv, one_standard_error, debias, \
-fit_intercept, solver, max_iter, tol, max_time, max_memory, standardize, device, n_jobs, \
-random_state, verbose :
+fit_intercept, solver, max_iter, tol, max_time, max_memory, standardize, standardize_terms, \
+device, n_jobs, random_state, verbose :
         As for :class:`MKLRegressorCV`; folds are stratified by class.
     loss : {"logistic", "hinge", "squared_hinge", "squared"} or loss object, default="logistic"
         Loss, also that by which models are compared.

@@ -81,6 +81,13 @@ default="auto"
     standardize : {True, "scale", False}, default=True
         True centres and scales columns with (weighted) training statistics; ``"scale"`` only
         scales, which keeps sparse X sparse and a monomial of the raw columns a single term.
+    standardize_terms : {"auto", True, False}, default="auto"
+        True divides each kernel by the spread of its features over the (weighted) training rows,
+        as :class:`~sklearn.preprocessing.StandardScaler` would divide a term: p = 1 with linear
+        kernels is then a Lasso on standardised monomials, and ``rho`` alone says which degrees
+        cost more. For working sets and full passes. False leaves kernels as they are: cubes of
+        standardised columns, with a variance of 15, are cheap then. ``"auto"``: True for p = 1,
+        linear kernels and ``standardize`` other than False.
     device : str, optional
         Device of PyTorch's that does the work, such as ``"cuda"``; predictions are NumPy arrays
         all the same. By default the work is done where X is: give a torch or CuPy array on a GPU
@@ -98,7 +105,8 @@ default="auto"
     theta_ : ndarray of shape (n_terms,)
         Their weights.
     coef_ : ndarray of shape (n_features_of_terms,)
-        Coefficients of the terms' features :math:`\phi_i/\rho_i`, where kernels have explicit ones.
+        Coefficients of the terms' features :math:`\phi_i/\rho_i`, where kernels have explicit ones;
+        with ``standardize_terms`` :math:`\rho_i` has their standard deviation as a factor.
     intercept_ : float
         The constant.
     dual_coef_ : ndarray of shape (n_samples,)
@@ -204,6 +212,9 @@ class MKLRegressorCV(Regression, BaseCV):
         As for :class:`MKLRegressor`; folds share it.
     standardize : {True, "scale", False}, default=True
         How columns are standardised.
+    standardize_terms : {"auto", True, False}, default="auto"
+        Whether kernels are divided by their spreads; as for :class:`MKLRegressor`, in every fold
+        by those of its own training rows.
     device : str, optional
         As for :class:`MKLRegressor`.
     n_jobs : int, optional

@@ -114,6 +114,10 @@ class KernelFamily(ABC):
     def on(self, bases: Any) -> Self:
         """Return the same family on other rows: base kernels of the kind it is made of."""
 
+    def without_rows(self, indices: Sequence[Index]) -> Self:
+        """Return the same family on no rows; one may know only the kernels given from then on."""
+        return self.on(self.bases.without_rows())
+
     def at(self, alpha: Array) -> GradientField:
         """Return the gradient at a dual point of shape (n, c), c outputs."""
         return GradientField(self, alpha)

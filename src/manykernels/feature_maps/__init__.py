@@ -10,7 +10,8 @@ from .columns import (
     fit_maps,
 )
 from .nystroem import Nystroem
-from .splines import Spline, even_scale, ranks_of
+from .scales import differ, even_scale, ranks_of
+from .splines import Spline
 
 __all__ = [
     "MAPS",
@@ -22,6 +23,7 @@ __all__ = [
     "Spline",
     "affordable_functions",
     "choose_maps",
+    "differ",
     "even_scale",
     "even_weights",
     "features_of_maps",

@@ -41,10 +41,8 @@ class Centred(ABC):
 
     def _centre(self, raw: Array, weights: Array) -> Self:
         """Learn means and size from the functions' values on the training rows."""
-        self.mean = weights @ raw
-        size = float(weights @ np.sum((raw - self.mean) ** 2, axis=1))
-        least = 1e-12 * float(weights @ np.sum(raw**2, axis=1))
-        self.factor = 1 / np.sqrt(size) if size > least else 0.0
+        mean, factor = centring(raw.T[None], weights)
+        self.mean, self.factor = mean[0], float(factor[0])
         return self
 
     def _centred(self, raw: Array) -> Array:
@@ -57,6 +55,19 @@ class Centred(ABC):
     @abstractmethod
     def _raw(self, x: Array) -> Array:
         """Return the functions' values, of shape (n, m)."""
+
+
+def centring(raw: Array, weights: Array) -> tuple[Array, Array]:
+    """Return the means of m functions of each of c columns, and what brings them to unit size.
+
+    ``raw`` has their values on n rows, of shape (c, m, n); the means are of shape (c, m), and the
+    factors (c,): functions whose variance is rounding have factor 0.
+    """
+    mean = raw @ weights
+    size = np.sum((raw - mean[:, :, None]) ** 2 @ weights, axis=1)
+    least = 1e-12 * np.sum(raw**2 @ weights, axis=1)
+    varies = size > least
+    return mean, np.where(varies, 1 / np.sqrt(np.where(varies, size, 1.0)), 0.0)
 
 
 def check_rank(rank: object, least: int, other: str = "") -> None:

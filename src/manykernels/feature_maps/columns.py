@@ -8,8 +8,9 @@ function (functional ANOVA). All are scaled so that the kernel's diagonal is one
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, count, pairwise
 from math import comb
 from typing import ClassVar
 
@@ -18,7 +19,7 @@ import numpy as np
 from ..arrays import Array
 from ..limits import PRICING_WORK, PRODUCT_FEATURES
 from .base import Centred, FeatureMap, check_rank, even_weights
-from .splines import SmoothFunctions, Spline, smooth_functions
+from .splines import Spline, smooth_functions
 
 CATEGORIES = 10
 """Most distinct values of categories, for ``"auto"``. Set by judgement, not measured."""
@@ -31,21 +32,42 @@ COLUMN_FUNCTIONS = 20
 tables of docs/benchmarks/tables.md."""
 
 
-def fit_maps(maps: Sequence[FeatureMap], x: Array, weights: Array | None = None) -> list[Array]:
-    """Fit the maps of one column, or of several; return their features on the same rows.
+def fit_maps(
+    maps: Sequence[Sequence[FeatureMap]],
+    x: Sequence[Array],
+    weights: Array | None = None,
+    learn: Sequence[bool] | None = None,
+) -> list[list[Array]]:
+    """Fit the maps of each of several columns; return their features on the same rows.
 
-    Splines of one rank are bands of the same functions, which are found once.
+    ``x`` has what the maps of each list see: a column, or several. Splines of one rank are bands
+    of the same functions, which are found once, for all columns together. Maps of columns that are
+    not to ``learn`` stay as they are, and may be shared by columns; by default all learn.
     """
-    weights = even_weights(x) if weights is None else weights
-    known: dict[int, SmoothFunctions] = {}
-    features = []
-    for one in maps:
-        if isinstance(one, Spline):
-            if one.rank not in known:
-                known[one.rank] = smooth_functions(x, weights, one.rank)
-            features.append(one.fit_band(known[one.rank], weights))
-        else:
-            features.append(one.fit(x, weights).features(x))
+    weights = even_weights(x[0]) if weights is None else weights
+    learn = [True] * len(maps) if learn is None else learn
+    features: list[list[Array]] = [[np.empty(0)] * len(own) for own in maps]
+    ranks: dict[int, dict[tuple[int, int] | None, list[tuple[int, int]]]] = {}
+    for column, own in enumerate(maps):
+        for place, one in enumerate(own):
+            if isinstance(one, Spline):
+                bands = ranks.setdefault(one.rank, {})
+                bands.setdefault(one.band, []).append((column, place))
+            else:
+                fitted = (one if learn[column] else deepcopy(one)).fit(x[column], weights)
+                features[column][place] = fitted.features(x[column])
+    for rank, bands in ranks.items():
+        columns = sorted(dict(chain.from_iterable(bands.values())))
+        numbers = dict(zip(columns, count(), strict=False))
+        functions = smooth_functions(np.stack([x[column] for column in columns]), weights, rank)
+        for band, places in bands.items():
+            part = functions.band(band, weights)
+            counts = part.counts.tolist()
+            for column, place in places:
+                number = numbers[column]
+                features[column][place] = part.features[number, : counts[number]].T
+                if learn[column]:
+                    maps[column][place].take(functions, part, number)  # type: ignore[attr-defined]
     return features
 
 
@@ -116,15 +138,14 @@ class Categorical(Centred):
         return super().features(x) * np.isin(x, self.values)[:, None]
 
 
-def choose_maps(x: Array, widest: int, functions: int) -> list[FeatureMap]:
-    """Return the maps that a column's values ask for, numeric ones of some ``functions`` in all.
+def choose_maps(values: int, widest: int, functions: int) -> list[FeatureMap]:
+    """Return the maps that a column's number of values asks for, of some ``functions`` in all.
 
     Few distinct values are categories. Other columns have smooth functions and, as kernels of
     their own, fine and finest ones, none of more than ``widest``: where a term needs only the
     smooth ones it does not pay for the others. What functions are left of a column with some
     thirty values go to the last kernel.
     """
-    values = len(np.unique(x))
     if values <= CATEGORIES:
         return [Categorical()]
     smooth = 4 if widest >= 10 else 2

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from ..arrays import Array
 from ..limits import GAUSSIAN_FEATURES, GAUSSIAN_VALUES, PIVOT_ROWS
 from .base import Centred, check_rank
-from .splines import even_scale
+from .scales import even_scale
 
 
 @dataclass

@@ -127,7 +127,7 @@ class Predictor:
         """Return the same function by coefficients of features, if there are any; O(n m)."""
         if self.expansion is None or self.closed or not self.family.explicit:
             return self
-        family = self.family.on(self.family.bases.without_rows())
+        family = self.family.without_rows(self.indices)
         whole = inner_of(self.family, self.indices, self.expansion)
         if whole is None:
             whole = self.family.inner(self.indices, self.expansion)
@@ -208,7 +208,7 @@ def make_predictor(family: KernelFamily, result: Result, weights: Array) -> Pred
         coefficients = coefficients[np.argsort(rank[owners], kind="stable")]
     # Only features in a sum in closed form need their training rows; matrices bring theirs along.
     needed = result.closed and family.explicit
-    kept = family if needed else family.on(family.bases.without_rows())
+    kept = family if needed else family.without_rows(indices)
     return Predictor(
         family=kept,
         indices=[indices[i] for i in order.tolist()],
@@ -256,7 +256,7 @@ def without_shares(family: KernelFamily, result: Result, centre: float) -> Predi
         coefficients = roots * solution.coefficients
     rows = coefficients is None and family.explicit
     return Predictor(
-        family=family if rows else family.on(family.bases.without_rows()),
+        family=family if rows else family.without_rows(result.indices),
         indices=result.indices,
         theta=result.theta,
         closed=result.closed,

@@ -23,10 +23,11 @@ from ..feature_maps import (
     FeatureMap,
     affordable_functions,
     choose_maps,
+    differ,
     features_of_maps,
     fit_maps,
 )
-from ..limits import GAUSSIAN_FEATURES, KEPT_MAPS
+from ..limits import COLUMN_ENTRIES, GAUSSIAN_FEATURES, KEPT_MAPS
 from .argument import column_numbers, numbers_by_name, parse_function, parse_maps
 from .base import KernelSet
 from .matrices import FunctionKernels, PairwiseKernel
@@ -137,34 +138,49 @@ class MapKernels(KernelSet):
         return FeatureBlocks(beside(whole, place), self.widths)
 
     def _fit_columns(self, X: Array, weights: Array | None, learnt: list[bool]) -> Iterator[Array]:
-        """Fit the maps of one column after another; yield the features of each map.
+        """Fit the maps, those of many columns together; yield the features of each map.
 
         Note in ``learnt`` whether a map is kept, or one that has learnt nothing in its place.
         """
         afford = affordable_functions(self.degree, len(self.maps), self.rows or len(X))
-        blank: dict[str, FeatureMap] = {}
-        for label, kind, columns in zip(self.labels, self.maps, self.columns, strict=True):
-            if isinstance(kind, str) and kind == "linear":
-                self.fitted.append((label, None, columns))
-                self.widths.append(len(columns))
-                learnt.append(True)
-                yield X[:, columns]
-                continue
-            x = _seen(X, columns)
-            keep = not (isinstance(kind, str) and kind == "auto") or len(self.maps) <= KEPT_MAPS
-            if isinstance(kind, str):
-                chosen = choose_maps(x, *afford) if kind == "auto" else [MAPS[kind]()]
-            else:
-                chosen = [deepcopy(kind)]
-            if not keep:
-                blank |= {key: deepcopy(one) for one in chosen if (key := repr(one)) not in blank}
-            stored = chosen if keep else [blank[repr(one)] for one in chosen]
-            learnt += [keep] * len(chosen)
-            for block in fit_maps(chosen, x, weights):
-                # A column without any variation has no function; it keeps one, which is zero.
-                self.widths.append(max(1, block.shape[1]))
-                yield block if block.shape[1] else np.zeros((len(X), 1))
-            self.fitted += [(label, one, columns) for one in stored]
+        drop, blank = len(self.maps) > KEPT_MAPS, dict[int, list[FeatureMap]]()
+        items = list(zip(self.labels, self.maps, self.columns, strict=True))
+        step = max(1, COLUMN_ENTRIES // len(X))
+        for start in range(0, len(items), step):
+            block = items[start : start + step]
+            seen = [_seen(X, columns) for _, _, columns in block]
+            auto = [
+                k
+                for k, (_, kind, _) in enumerate(block)
+                if isinstance(kind, str) and kind == "auto"
+            ]
+            ordered = (
+                np.sort(np.stack([seen[k] for k in auto]), axis=1) if auto else np.empty((0, 1))
+            )
+            values = dict(
+                zip(auto, np.count_nonzero(differ(ordered), axis=1).tolist(), strict=True)
+            )
+            chosen: list[list[FeatureMap]] = []
+            for k, (_, kind, _) in enumerate(block):
+                if k in values:
+                    # Columns with as many values share maps that learn nothing.
+                    if not drop or values[k] not in blank:
+                        blank[values[k]] = choose_maps(values[k], *afford)
+                    chosen.append(blank[values[k]])
+                elif isinstance(kind, str):
+                    chosen.append([] if kind == "linear" else [MAPS[kind]()])
+                else:
+                    chosen.append([deepcopy(kind)])
+            keep = [not (drop and k in values) for k in range(len(block))]
+            features = fit_maps(chosen, seen, weights, keep)
+            for k, (label, _, columns) in enumerate(block):
+                maps: list[Any] = chosen[k] or [None]
+                self.fitted += [(label, one, columns) for one in maps]
+                learnt += [keep[k]] * len(maps)
+                for one in features[k] or [X[:, columns]]:
+                    # A column without any variation has no function; it keeps one, which is zero.
+                    self.widths.append(max(1, one.shape[1]))
+                    yield one if one.shape[1] else np.zeros((len(X), 1))
 
     def on(
         self, X: Array, raw: Array, place: Any = HOST, used: Collection[int] | None = None
@@ -191,13 +207,17 @@ class MapKernels(KernelSet):
         if self.training is None or self.dropped is None:
             return
         X, weights = self.training
-        for number in numbers:
-            if self.dropped[number]:
-                name, one, columns = self.fitted[number]
-                assert one is not None
-                fresh = deepcopy(one)
-                fit_maps([fresh], _seen(X, columns), weights)
-                self.fitted[number], self.dropped[number] = (name, fresh, columns), 0
+        lost = sorted(number for number in numbers if self.dropped[number])
+        fresh: dict[int, Any] = {number: deepcopy(self.fitted[number][1]) for number in lost}
+        groups = [list(own) for _, own in groupby(lost, lambda i: self.fitted[i][2].tolist())]
+        step = max(1, COLUMN_ENTRIES // len(X))
+        for start in range(0, len(groups), step):
+            block = groups[start : start + step]
+            seen = [_seen(X, self.fitted[own[0]][2]) for own in block]
+            fit_maps([[fresh[i] for i in own] for own in block], seen, weights)
+        for number in lost:
+            name, _, columns = self.fitted[number]
+            self.fitted[number], self.dropped[number] = (name, fresh[number], columns), 0
 
     def _known(self, numbers: Iterable[int]) -> set[int]:
         """Return those of some kernels whose maps have not been let go."""

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..certificate import Certificate
 from ..dual import DualSolution
-from ..families import ProductFamily
+from ..families import ProductFamily, StandardizedFamily
 from ..function import Predictor
 from ..solvers import HISTORY, Callback, Result
 from ..spec import StopRule
@@ -79,7 +79,7 @@ class PassFits:
         self.parts, self.recipe = parts, recipe
 
     @property
-    def family(self) -> ProductFamily:
+    def family(self) -> ProductFamily | StandardizedFamily:
         """The kernels, on no rows."""
         return self.recipe.family
 
@@ -90,7 +90,8 @@ class PassFits:
 
     def sums(self, model: PartsModel, tables: bool, floor: float | None) -> Sums:
         """Return the sums over all rows at a model; one pass."""
-        found: Sums = self.parts.total(sums_at, self.recipe, model, tables, floor)
+        recipe = self.recipe.only(model.indices)
+        found: Sums = self.parts.total(sums_at, recipe, model, tables, floor)
         return found
 
     def constant(self, nothing: PartsModel, tables: bool) -> Sums:
@@ -157,7 +158,8 @@ class PassFits:
 
     def covariances(self, model: PartsModel) -> Array:
         """Return the covariances of the features of a model with it, of shape (m, c); one pass."""
-        moments: Moments = self.parts.total(feature_moments, self.recipe, model)
+        recipe = self.recipe.only(model.indices)
+        moments: Moments = self.parts.total(feature_moments, recipe, model)
         width = len(model.coefficients)
         return moments.products[:width, width:] / moments.weight
 
@@ -174,7 +176,7 @@ class PassFits:
         rank = np.empty(count, dtype=int)
         rank[order] = np.arange(count)
         return Predictor(
-            family,
+            family.without_rows(model.indices),
             [model.indices[i] for i in order.tolist()],
             result.theta[order],
             False,
@@ -191,7 +193,9 @@ class PassFits:
         """
 
         def loss(result: Result) -> tuple[Array, None]:
-            found, weight = rows.total(loss_at, self.recipe, self.model(result)).tolist()
+            model = self.model(result)
+            recipe = self.recipe.only(model.indices)
+            found, weight = rows.total(loss_at, recipe, model).tolist()
             if not weight > 0:
                 raise ValueError(LIGHT_FOLDS)
             return np.array([found / weight]), None

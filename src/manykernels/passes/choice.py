@@ -6,16 +6,20 @@ from ..backend import approximately
 from ..limits import MOST_ENTRIES, MOST_FEATURES
 from ..losses import SmoothLoss, Squared
 from .growing import Growing
+from .spreads import standardized
 from .sums import Recipe, Totals
 from .whole import Whole
 
 
-def fits_of(parts: Totals, recipe: Recipe, selects: bool) -> Whole | Growing:
+def fits_of(
+    parts: Totals, recipe: Recipe, selects: bool, standardizes: bool = False
+) -> Whole | Growing:
     """Return the fits of a family: from all features in one pass if they are few, else by rounds.
 
-    ``selects`` tells whether greedy selection or refits of selected kernels are asked for.
+    ``selects`` tells whether greedy selection or refits of selected kernels are asked for,
+    ``standardizes`` whether kernels are to be divided by their spreads: another pass.
     """
-    loss, family = recipe.loss, recipe.family
+    loss, family = recipe.loss, recipe.products
     if not isinstance(loss, SmoothLoss):
         raise ValueError(
             f"loss must be smooth for rows in partitions; got {type(loss).__name__}. Use "
@@ -41,4 +45,6 @@ def fits_of(parts: Totals, recipe: Recipe, selects: bool) -> Whole | Growing:
             f"family of few features; got {family.distinct} kernels and {type(loss).__name__}. Use "
             "p=1."
         )
+    if standardizes:
+        recipe = standardized(parts, recipe, few)
     return Whole(parts, recipe) if few else Growing(parts, recipe)

@@ -9,11 +9,12 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import Array, Index
-from ..families import ProductFamily
 from ..objective import weights_from_norms
 from ..solvers import Callback, Result, Solver
 from ..spec import StopRule
 from .base import PassFits, Record, kernel_norms
+from .spreads import TableSpreads
+from .sums import Recipe
 from .whole import INNER_SHARE, Whole
 
 FEWEST_ENTRANTS = 20
@@ -50,7 +51,7 @@ class Growing(PassFits):
         try:
             for passes in range(1, stop.max_iter + 1):
                 sums = self.sums(model, True, None)
-                gradients = Gradients(family, sums.tables, strength)
+                gradients = Gradients(self.recipe, sums.tables, strength)
                 owners = family.owners(model.indices)
                 norms = kernel_norms(model.coefficients, owners, len(model.indices))
                 size = float(norms.sum())
@@ -86,14 +87,15 @@ class Growing(PassFits):
     def start(self, rng: np.random.Generator) -> tuple[float, float]:
         """Return the risk of the best constant, and the largest of the gradients there."""
         sums = self.constant(self.recipe.nothing(), True)
-        return sums.risk, Gradients(self.family, sums.tables, 1.0).largest
+        return sums.risk, Gradients(self.recipe, sums.tables, 1.0).largest
 
 
 class Gradients:
     """The gradients of all kernels of a family, from tables of inner products by degree."""
 
-    def __init__(self, family: ProductFamily, tables: Sequence[Array], strength: float) -> None:
-        self.family, self.masses = family, []
+    def __init__(self, recipe: Recipe, tables: Sequence[Array], strength: float) -> None:
+        self.family, self.masses = recipe.products, []
+        family, spreads = recipe.products, getattr(recipe.family, "spreads", None)
         starts = family.blocks.offsets[:-1]
         strict = int(family.index_set.strict)
         for degree, table in enumerate(tables):
@@ -105,7 +107,10 @@ class Gradients:
                 numbers = np.indices(masses.shape)
                 for left, right in pairwise(numbers):
                     masses = np.where(right >= left + strict, masses, -1.0)
-            self.masses.append(masses / family.rho[degree] ** 2)
+            masses = masses / family.rho[degree] ** 2
+            if isinstance(spreads, TableSpreads):
+                masses = masses * spreads.tables[degree]
+            self.masses.append(masses)
 
     @property
     def largest(self) -> float:

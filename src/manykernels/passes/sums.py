@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Array, Index
 from ..bases import FeatureBlocks
-from ..families import ProductFamily
+from ..families import ProductFamily, StandardizedFamily
 from ..kernels import KernelSet
 from ..limits import PART_ENTRIES
 from ..losses import Loss
@@ -50,7 +50,7 @@ class Recipe:
         The base kernels.
     mean, scale : ndarray, optional
         What columns are centred and divided by.
-    family : ProductFamily
+    family : ProductFamily or StandardizedFamily
         The products, on no rows.
     loss : Loss
         The loss.
@@ -71,7 +71,7 @@ class Recipe:
     kernels: KernelSet
     mean: Array | None
     scale: Array | None
-    family: ProductFamily
+    family: ProductFamily | StandardizedFamily
     loss: Loss
     classes: Array
     centre: float
@@ -84,6 +84,17 @@ class Recipe:
     def outputs(self) -> int:
         """Number of outputs: one for numbers and two classes, else one a class."""
         return len(self.classes) if len(self.classes) > 2 else 1
+
+    @property
+    def products(self) -> ProductFamily:
+        """The products as they are, not divided by their spreads."""
+        found = self.family.family if isinstance(self.family, StandardizedFamily) else self.family
+        assert isinstance(found, ProductFamily)
+        return found
+
+    def only(self, indices: Sequence[Index]) -> Recipe:
+        """Return the recipe of some kernels: workers need not know about all."""
+        return replace(self, family=self.family.without_rows(indices))
 
     def nothing(self) -> PartsModel:
         """Return the model without kernels, and with constants zero."""
@@ -203,7 +214,9 @@ def _no_sums(recipe: Recipe, model: PartsModel, outputs: int, moments: bool, tab
         np.zeros(outputs),
         np.zeros((width, outputs)),
         Moments(0.0, nothing, np.outer(nothing, nothing)) if moments else None,
-        tuple(np.zeros(shape) for shape in table_shapes(recipe.family, outputs)) if tables else (),
+        tuple(np.zeros(shape) for shape in table_shapes(recipe.products, outputs))
+        if tables
+        else (),
     )
 
 
@@ -219,7 +232,7 @@ def inner_tables(recipe: Recipe, bases: FeatureBlocks, slopes: Array) -> tuple[A
     For degree d a table of d axes, each in ascending order of the features; O(n R^d), as matrix
     products.
     """
-    shapes = table_shapes(recipe.family, slopes.shape[1])
+    shapes = table_shapes(recipe.products, slopes.shape[1])
     out = [np.zeros(shape) for shape in shapes]
     features = np.asarray(bases.features)
     for c, vector in enumerate(slopes.T):

@@ -89,7 +89,8 @@ class Whole(PassFits):
 
     def moments_on(self, parts: Totals) -> Moments:
         """Return the same on some rows; one pass."""
-        sums: Sums = parts.total(sums_at, self.recipe, self.nothing(), False, LEAST_CURVATURE)
+        nothing, recipe = self.nothing(), self.recipe.only(self.indices)
+        sums: Sums = parts.total(sums_at, recipe, nothing, False, LEAST_CURVATURE)
         assert sums.moments is not None
         return sums.moments
 

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from ..arrays import Array
 from ..backend import largest_size, on_host
 from ..bases import Bases, WidthRows
-from ..families import KernelFamily
+from ..families import KernelFamily, StandardizedFamily, TrainingSpreads
 from ..function import Predictor, make_predictor, scaled, without_shares
 from ..kernels import KernelSet, resolve
 from ..limits import ONE_THREAD_ROWS
@@ -177,9 +177,13 @@ class MemoryPrepared:
 
     def fits(self, spec: Spec, degree: int, p: float) -> MemoryFits:
         """Return the fits of a degree and an exponent."""
+        problem = self.problem(spec, p)
         family = spec.family(self.bases, self.kernels, degree, p)
+        if spec.standardizes(problem, family):
+            spreads = TrainingSpreads(family, self.weights, spec.intercept)
+            family = StandardizedFamily(family, spreads)
         family.room = self.room
-        return MemoryFits(self, family, self.problem(spec, p), self.rows.centre, spec.verbose)
+        return MemoryFits(self, family, problem, self.rows.centre, spec.verbose)
 
     def problem(self, spec: Spec, p: float) -> Problem:
         """Return the problem; of strength one where the strength is to be chosen."""
@@ -269,13 +273,15 @@ class HeldOut:
             there = family.on(self.all_bases)
             values = family.expansion_of_all(result.theta, solution.coefficients, there)
             values = values + solution.intercept
-        elif not solution.in_features or result.closed:
-            values = without_shares(family, result, 0.0).decision(self.all_bases)
         else:
-            bases = self.all_bases if not self.fits.prepared.kernels.learns else None
-            used = frozenset(chain.from_iterable(family.products(result.indices)))
             learnt = without_shares(family, result, 0.0)
-            values = learnt.decision(bases or self.bases(used))
+            used: frozenset[int] = frozenset()
+            # Kernels learnt from rows are made where they are used, unless most of them are.
+            some = self.fits.prepared.kernels.learns and not result.closed
+            if some:
+                used = frozenset(chain.from_iterable(family.products(result.indices)))
+                some = solution.in_features or 2 * len(used) < family.bases.count
+            values = learnt.decision(self.bases(used) if some else self.all_bases)
         held = self.rows.weights / (self.rows.weights.sum() or 1.0)
         losses = held * problem.loss.value(self.rows.y, values).sum(axis=1)
         return losses, values + self.fits.centre

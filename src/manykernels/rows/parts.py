@@ -18,6 +18,7 @@ from ..arrays import Array
 from ..function import scaled
 from ..kernels import KernelSet, resolve
 from ..limits import MAP_ROWS
+from ..objective import Problem
 from ..passes import Block, Recipe, fits_of
 from ..passes.base import LIGHT_FOLDS
 from ..spec import Spec
@@ -253,7 +254,9 @@ class PartedPrepared:
             summary.reach + abs(centre),
         )
         debias = spec.search is not None and spec.search.debias
-        found: Any = fits_of(self.rows, recipe, debias or spec.greedy is not None)
+        selects = debias or spec.greedy is not None
+        problem = Problem(np.empty((0, 1)), np.empty(0), spec.loss, 1.0, p, spec.intercept)
+        found: Any = fits_of(self.rows, recipe, selects, spec.standardizes(problem, family))
         return found
 
 

@@ -5,7 +5,7 @@ from .closed_form import ClosedForm, solve_closed
 from .full_pass import FullPass
 from .greedy import Greedy, debiased
 from .loop import Callback, at_no_effect, growing, run, unpenalised
-from .match import NAMES, choose, costs, describe, match, refuse_needs
+from .match import NAMES, choose, costs, describe, is_priced, match, refuse_needs
 from .mirror_descent import GradientSampler, MirrorDescent, Sampler, UniformSampler
 from .theory import (
     Constants,
@@ -52,6 +52,7 @@ __all__ = [
     "from_state",
     "growing",
     "high_probability_bound",
+    "is_priced",
     "match",
     "refuse_needs",
     "run",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..backend import approximately, on_host
-from ..families import KernelFamily, ProductFamily, WidthFamily
+from ..families import KernelFamily, ProductFamily, StandardizedFamily, WidthFamily
 from ..families.pricing import ProductPricer
 from ..limits import (
     DEVICE_FACTOR,
@@ -79,8 +79,9 @@ def costs(family: KernelFamily, outputs: int) -> Costs:
         full_pass = 2 * work
     else:
         full_pass = work * min(float(rows), work / max(1, rows))
-        if isinstance(family, ProductFamily):
-            fits = ProductPricer.side_entries(family) <= SIDE_ENTRIES
+        plain = family.family if isinstance(family, StandardizedFamily) else family
+        if isinstance(plain, ProductFamily):
+            fits = ProductPricer.side_entries(plain) <= SIDE_ENTRIES
     limit = WORK_LIMIT * (1.0 if on_host(family.bases.matrix) else DEVICE_FACTOR)
     return Costs(work * outputs if fits else never, full_pass if listed else never, limit)
 
@@ -97,6 +98,8 @@ def match(asked: str | Solver, problem: Problem, family: KernelFamily) -> Solver
     if isinstance(family, WidthFamily):
         _refuse_widths(asked, problem)
     solver = choose(asked, problem, family) if isinstance(asked, str) else asked
+    if isinstance(family, StandardizedFamily) and not isinstance(solver, WorkingSet | FullPass):
+        refuse_standardized(type(solver).__name__, problem.p)
     _refuse_family(asked, getattr(solver, "needs", needs), problem, family)
     return solver
 
@@ -147,6 +150,13 @@ def choose(name: str, problem: Problem, family: KernelFamily) -> Solver:
     return SOLVERS["mirror-descent"]()
 
 
+def is_priced(asked: str | Solver, problem: Problem, family: KernelFamily) -> bool:
+    """Tell whether a problem is one for a working set, which prices the whole family."""
+    if asked == "auto":
+        return isinstance(choose("auto", problem, family), WorkingSet)
+    return asked == "working-set" or isinstance(asked, WorkingSet)
+
+
 def describe(solver: Solver, problem: Problem, family: KernelFamily) -> str:
     """Return a line that says which solver is in use and what the choice was made by."""
     cost = costs(family, problem.y.shape[1])
@@ -162,6 +172,15 @@ def _refuse_widths(asked: str | Solver, problem: Problem) -> None:
         )
     if problem.p == 1:
         refuse_kinks(problem.loss, f"for {WidthSearch.needs.title}")
+
+
+def refuse_standardized(solver: str, p: float) -> None:
+    """Raise ValueError for a solver that never looks at every kernel."""
+    raise ValueError(
+        "standardize_terms=True needs a solver that looks at every kernel: a working set (p = 1) "
+        f"or full passes (1 < p < 2); got {solver} for p={p:g}. Use standardize_terms=False, p=1 "
+        "or a smaller degree."
+    )
 
 
 def _refuse_family(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb
 from time import perf_counter
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..arrays import Array
 from ..baselines.simple import SimpleModels
 from ..estimators import MKLClassifierCV, MKLRegressorCV
 from ..kernels import uses_widths
+from ..limits import TABLE_PAIRS
 from ..notices import InterruptedWarning, SlowWarning
 from ..words import plural
 from .columns import TableEncoder, TableError, missing_column
@@ -45,8 +47,8 @@ class Settings:
     task : {"auto", "regression", "classification"}
         Kind of the target.
     degree : list of int, optional
-        Largest number of variables in a term; of several the best by validation. None: two, and
-        all for kernels of free widths.
+        Largest number of variables in a term; of several the best by validation. None: two, one
+        if columns have more than 10 million pairs, and all for kernels of free widths.
     kernels : str
         Kind of the kernels of columns that are no categories.
     test : float
@@ -274,10 +276,15 @@ def new_estimator(split: Split, settings: Settings, verbose: int) -> TableEstima
     kernels = "linear" if plain else split.encoder.kernels(settings.kernels)
     return kind(
         kernels=kernels,
-        degree=settings.degree or ("auto" if uses_widths(kernels) else 2),
+        degree=settings.degree or ("auto" if uses_widths(kernels) else table_degree(split)),
         random_state=settings.seed,
         verbose=verbose,
     )
+
+
+def table_degree(split: Split) -> int:
+    """Return the largest number of variables in a term where none is given."""
+    return 2 if comb(len(split.encoder.names), 2) <= TABLE_PAIRS else 1
 
 
 def finished(
@@ -291,6 +298,11 @@ def finished(
 ) -> TableModel:
     """Return a fitted estimator as a model of a table, scored, with what is to be known of it."""
     notes = [*split.notes, *more]
+    if settings.degree is None and estimator.degree_ == 1 and table_degree(split) == 1:
+        notes.append(
+            f"{len(split.encoder.names):,} columns have too many pairs: each term is of one column "
+            "alone. Use --degree 2 for terms of two, which may take long."
+        )
     for warning in caught:
         known = issubclass(warning.category, InterruptedWarning | ConvergenceWarning)
         note = str(warning.message)

@@ -118,10 +118,18 @@ class ProductPricer:
     kernel in the family, at the speed of matrix products; memory: O(n r + r^2) up to degree 3,
     O(n r^2 + r^3) up to degree 5. With spreads, which are kept if they fit in 400 MB, a call takes
     three times as long where they do not.
+
+    ``least`` is the share of the mean square that a spread must have; if it is given, spreads are
+    never rounded more than scores are, so that these are gradients to be certified by.
     """
 
     def __init__(
-        self, family: ProductFamily, row_weights: Array | None, bits: int, centred: bool
+        self,
+        family: ProductFamily,
+        row_weights: Array | None,
+        bits: int,
+        centred: bool,
+        least: float | None = None,
     ) -> None:
         bases = family.blocks
         self.family, self.strict = family, int(family.index_set.strict)
@@ -130,10 +138,12 @@ class ProductPricer:
             # Scores relative to spreads do not depend on the units of the columns. With kernels
             # of unit size neither 32 bits nor, for the spreads, 16 are ever out of range.
             bases, spreads = unit_size(bases, row_weights), approximately(family.distinct)
-        self.precision = Precision.of(bases.features, bits, spreads)
-        self.layout = Layout(bases, family.index_set.strict, self.precision)
+        self.precision = Precision.of(bases.features, bits, spreads, rounds=least is None)
+        self.layout = Layout(bases, family.index_set.strict, self.precision, family.degree)
         self.tables = Tables(self.layout)
-        self.spreads = None if row_weights is None else Spreads(self.tables, row_weights, centred)
+        self.spreads: Spreads | None = None
+        if row_weights is not None:
+            self.spreads = Spreads(self.tables, row_weights, centred, least)
 
     @staticmethod
     def side_entries(family: ProductFamily) -> float:

@@ -31,10 +31,14 @@ class Spreads:
         Weights of the rows, adding up to one.
     centred : bool
         Whether spreads are around the mean, or else around zero.
+    least : float, optional
+        Share of the mean square that a spread must have; see :func:`inverse`.
     """
 
-    def __init__(self, tables: Tables, row_weights: Array, centred: bool) -> None:
-        self.tables, self.centred = tables, centred
+    def __init__(
+        self, tables: Tables, row_weights: Array, centred: bool, least: float | None = None
+    ) -> None:
+        self.tables, self.centred, self.least = tables, centred, least
         self.precision = tables.layout.precision
         near = beside(row_weights, self.precision.place, self.precision.products)
         self.row_weights = near[:, None]
@@ -49,14 +53,15 @@ class Spreads:
         if self.precision.rough is not None:
             # To find the best rows a few digits are enough; these are made again in full.
             return rough_inverse(*self._moments(partial(make, kind=self.precision.rough)))
-        found = inverse(*self._moments(make))
+        found = inverse(*self._moments(make), self.least)
         if self.precision.kept is not None:
             self._kept[key] = namespace(found).astype(found, self.precision.kept, copy=False)
         return found
 
     def inverse_of_rows(self, degree: int, begins: Array, kernels: Array) -> Any:
         """Return one over the spreads of some rows of tables."""
-        return inverse(*self._moments(partial(self.tables.of_rows, degree, begins, kernels)))
+        make = partial(self.tables.of_rows, degree, begins, kernels)
+        return inverse(*self._moments(make), self.least)
 
     def _moments(self, make: Callable[..., Any]) -> tuple[Any, Any]:
         """Return mean squares and squared means from what makes tables of vectors."""
@@ -65,11 +70,15 @@ class Spreads:
         return squares, means
 
 
-def inverse(squares: Any, means: Any) -> Any:
-    """Return one over the spread, zero where rounding leaves nothing of it."""
+def inverse(squares: Any, means: Any, least: float | None = None) -> Any:
+    """Return one over the spread, zero where it is too small a share of the mean square.
+
+    By default where rounding leaves nothing of it.
+    """
     xp = namespace(squares)
     spread = squares - means
-    known = spread > 64 * xp.finfo(squares.dtype).eps * squares
+    share = 64 * xp.finfo(squares.dtype).eps if least is None else least
+    known = spread > share * squares
     return xp.where(known, 1 / xp.where(known, spread, 1.0), 0.0)
 
 

@@ -57,20 +57,21 @@ class Precision:
     kept in half precision move it by a few thousandths."""
 
     @classmethod
-    def of(cls, features: Any, bits: int, spreads: float) -> Self:
+    def of(cls, features: Any, bits: int, spreads: float, rounds: bool = True) -> Self:
         """Return the types for products of features and for a number of spreads, zero for none.
 
-        Spreads that do not fit in memory are made anew in every call, roughly on a device.
+        Spreads that do not fit in memory are made anew in every call, roughly on a device. Unless
+        it ``rounds`` they are kept and made in the type of the products only.
         """
         xp, device = namespace(features), not on_host(features)
         products = getattr(xp, f"float{bits}")
         if not spreads:
             return cls(features, products, device)
         room = max(float(limits.SPREAD_BYTES), free_bytes(features) / 4 if device else 0.0)
-        half = [16] if hasattr(xp, "float16") else []
+        half = [16] if rounds and hasattr(xp, "float16") else []
         fitting = (some for some in [bits, *half] if spreads * some / 8 <= room)
         kept = next((getattr(xp, f"float{some}") for some in fitting), None)
-        rough = getattr(xp, "bfloat16", None) if device and kept is None else None
+        rough = getattr(xp, "bfloat16", None) if rounds and device and kept is None else None
         return cls(features, products, device, kept, rough)
 
 
@@ -127,7 +128,7 @@ class Layout:
 
     A product of degree d >= 3 with sorted factors is cut after its middle factor m: all products
     with the same m are pairs of a beginning :math:`(i_1 \le \dots \le m)` and an ending
-    :math:`(\ge m, \dots)`. Base kernels stand here in the order of their numbers of features.
+    :math:`(\ge m, \dots)`. Base kernels stand here in the order of their widths, if degree > 1.
 
     Parameters
     ----------
@@ -137,18 +138,21 @@ class Layout:
         Whether the factors of a product are distinct.
     precision : Precision
         The numbers that features are held in.
+    degree : int
+        The largest degree.
     """
 
     bases: FeatureBlocks
     strict: bool
     precision: Precision
+    degree: int
     _made: dict[tuple[int, bool], Side] = field(default_factory=dict)
     _orders: dict[tuple[int, int], tuple[Any, Any]] = field(default_factory=dict)
 
     @cached_property
     def order(self) -> Array:
         """Base kernels by ascending number of features: in tables, i stands for ``order[i]``."""
-        return np.argsort(self.bases.sizes, kind="stable")
+        return np.argsort(self.bases.sizes * (self.degree > 1), kind="stable")
 
     def products(self, table: Array) -> Array:
         """Return the products of base kernels that the rows of a table stand for."""
@@ -168,7 +172,7 @@ class Layout:
                 named = self.order[table].tolist()
                 columns, owners = self.bases.products([tuple(row) for row in named])
             else:
-                columns = self._by_width()
+                columns = self.by_width
                 owners = np.repeat(np.arange(self.bases.count), self.bases.sizes[self.order])
             ends = table[:, -1 if by_last else 0] if length else np.zeros(1, dtype=int)
             self._made[length, by_last] = Side(
@@ -180,14 +184,14 @@ class Layout:
         left, singles, right = (self._made[one] for one in wanted)
         return left, singles, right
 
-    def _by_width(self) -> Any:
-        """Return the features of the base kernels in their order here."""
-        features, bases = dense(self.bases.features), self.bases
-        if np.all(np.diff(bases.sizes) >= 0):
-            return features
-        own = beside(features, self.precision.place, self.precision.products)
-        parts = [np.arange(*bases.offsets[j : j + 2]) for j in self.order.tolist()]
-        return take(own, np.concatenate(parts), axis=1)
+    @cached_property
+    def by_width(self) -> Any:
+        """The features of the base kernels in their order here; not copied if nothing changes."""
+        own = beside(dense(self.bases.features), self.precision.place, self.precision.products)
+        if np.any(np.diff(self.order) != 1):
+            parts = [np.arange(*self.bases.offsets[j : j + 2]) for j in self.order.tolist()]
+            own = take(own, np.concatenate(parts), axis=1)
+        return columnwise(own)
 
     @cached_property
     def runs(self) -> Array | None:

@@ -32,15 +32,17 @@ class Prices:
     """Finds the kernels of largest gradient, and bounds the gradients of all.
 
     Kernels of one feature are priced in double precision on the host, and so are all where that
-    takes milliseconds. Others of several features, and all kernels on a device, are priced in
-    single precision, which takes half the time and memory. On a device those listed are priced once
-    more in double; on the host the best of them, and on request all kernels.
+    takes milliseconds or there are no products: their features are read where they lie. Others of
+    several features, and all kernels on a device, are priced in single precision, which takes half
+    the time and memory. On a device those listed are priced once more in double; on the host the
+    best of them, and on request all kernels.
     """
 
     def __init__(self, family: KernelFamily) -> None:
         self.family = family
         away = family.explicit and not on_host(family.bases.matrix)
         several = family.explicit and not (away or family.blocks.single)
+        several = several and family.distinct > family.blocks.count + 1
         self.refines = several and family.enumeration_work > ENUMERATION_WORK
         self.rough = away or self.refines
         self.pricer = pricer(family, bits=32 if self.rough else 64)
