@@ -83,7 +83,8 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_explain_has_what_the_test_found(rows, model, test):
+def test_explain_has_what_the_test_found(rows, test):
+    model = MKLRegressor(degree=2, p=1, alpha=1e-4).fit(*rows)
     plain, joined = model.explain(None), model.explain(None, how_sure=test)
     assert joined[plain.columns].equals(plain)
     assert list(joined.columns[-4:]) == ["frequency", "p_value", "group", "sure"]
