@@ -20,6 +20,7 @@ from manykernels.words import SPACE
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("typer")
+from matplotlib import pyplot
 from typer.testing import CliRunner
 
 from manykernels.cli.app import app
@@ -236,6 +237,7 @@ def test_figures_mark_the_terms_that_stand(rows, model, test):
     for term, note in (("a * b", "sure"), (weak, "only useful for prediction")):
         effect = EffectDisplay.from_estimator(model, rows[0], term, how_sure=test)
         assert effect.ax_.get_title() == f"{term} ({note})"
+    pyplot.close("all")
 
 
 def test_report_says_it_in_words_and_in_a_table(rows, model, test, tmp_path):
