@@ -35,7 +35,7 @@ INDEX_SETS: dict[str, type[IndexSet]] = {
 }
 """Index sets of products by name."""
 
-COLUMN_KERNELS = (AUTO, "widths", *MAPS, "linear")
+COLUMN_KERNELS = (AUTO, "widths", "both", *MAPS, "linear")
 """Names of kernels that any column of a table can have."""
 
 TABLE_KERNELS = ("best", *COLUMN_KERNELS)
@@ -63,7 +63,7 @@ STORED = {
     "manykernels.estimators": " ".join(ESTIMATORS),
     "manykernels.fitting": "Candidate Choice",
     "manykernels.kernels": "LinearKernels MapKernels FunctionKernels PairwiseKernel Precomputed "
-    "WidthKernels",
+    "WidthKernels BothKernels",
     "manykernels.feature_maps": " ".join(kind.__name__ for kind in MAPS.values()),
     "manykernels.function": "Predictor Function",
     "manykernels.families": " ".join(
@@ -72,7 +72,7 @@ STORED = {
             *(kind.__name__ for kind in INDEX_SETS.values()),
         ]
     ),
-    "manykernels.bases": "FeatureBlocks GramStack WidthRows",
+    "manykernels.bases": "FeatureBlocks GramStack WidthRows TermRows",
     "manykernels.losses": " ".join(kind.__name__ for kind in BY_NAME.values()),
     "manykernels.potentials": "PowerNorm Entropy",
     "manykernels.solvers": "WorkingSet WidthSearch FullPass MirrorDescent Greedy ClosedForm "

@@ -11,7 +11,7 @@ import numpy as np
 
 from .bases import Bases, WidthRows
 from .families import KernelFamily, ProductFamily, Tuples, WidthFamily, cell_family
-from .kernels import KernelSet, alternatives, uses_maps, uses_widths
+from .kernels import KernelSet, alternatives, both_parts, uses_maps, uses_widths
 from .limits import SPLIT_ROWS
 from .losses import BY_NAME, Loss, Squared
 from .memory import budget
@@ -26,8 +26,8 @@ PRODUCT_DEGREE = 3
 """Largest number of base kernels in a product unless ``degree`` says otherwise: the paper's."""
 
 PAIR_DEGREE = 2
-"""Degree of the functions of columns among the alternatives of ``kernels="best"`` unless ``degree``
-says otherwise: their products of three seldom pay (``docs/benchmarks/tables.md``)."""
+"""Degree of the functions of columns of ``kernels="both"``, and of those among the alternatives of
+``kernels="best"`` unless ``degree`` says otherwise: their products of three seldom pay (``docs/benchmarks/tables.md``)."""
 
 WIDTH_STRENGTHS = (100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
 """Strengths to choose from where widths are learnt, for a sum over rows instead of a mean: all
@@ -205,6 +205,9 @@ class Spec:
         Specifications of which the best on rows held out takes the place of this one.
     label : str
         What an alternative is called.
+    first : Spec, optional
+        A fit to the same rows that comes first, whose spline terms are one kernel beside those
+        with widths.
     learn : callable, optional
         A method that weighs no family: from a problem and base kernels to the learnt function,
         the dual variables and further attributes of the estimator.
@@ -229,6 +232,7 @@ class Spec:
     search: Search | None = None
     alternatives: tuple[Spec, ...] = ()
     label: str = ""
+    first: Spec | None = None
     learn: Callable[[Problem, Any], Any] | None = None
 
     def on_columns(self, count: int) -> Spec:
@@ -257,6 +261,10 @@ def specify(estimator: Any, labelled: bool, **changes: Any) -> Spec:
 
 def _specify(estimator: Any, labelled: bool, kernels: Any) -> Spec:
     """Resolve the parameters of an estimator with given kernels."""
+    parts = both_parts(kernels)
+    if parts is not None:
+        terms, widths = (_specify(estimator, labelled, part) for part in parts)
+        return replace(widths, first=_first(terms, widths))
     asked = partial(getattr, estimator)
     solver, p = asked("solver", "auto"), asked("p", 2.0)
     widths = uses_widths(kernels)
@@ -302,6 +310,37 @@ def _specify(estimator: Any, labelled: bool, kernels: Any) -> Spec:
         "search": search,
     }
     return Spec(**fields)
+
+
+def _first(terms: Spec, widths: Spec) -> Spec:
+    """Return the specification of the spline terms that come before kernels with widths.
+
+    It chooses its own strength where one is to be chosen, on folds of its own.
+    """
+    if widths.exponents != (1.0,):
+        p = widths.exponents[0] if len(widths.exponents) == 1 else list(widths.exponents)
+        raise ValueError(f'p must be None or 1 for kernels="both"; got {p}. Use kernels="widths".')
+    assert isinstance(terms.family, Products)
+    if terms.family.rho is not None or terms.family.index_set != "auto":
+        raise ValueError(
+            'rho must be None and index_set "auto" for kernels="both", whose two parts have '
+            f"different kernels; got {terms.family.rho!r} and {terms.family.index_set!r}. Use "
+            'kernels="auto" or "widths".'
+        )
+    search = terms.search
+    if search is not None:
+        cv = search.cv if isinstance(search.cv, int) else None
+        search = replace(search, cv=cv, alphas=None, debias=False)
+    degrees = (PAIR_DEGREE,)
+    return replace(
+        terms,
+        degrees=degrees,
+        exponents=(1.0,),
+        family=replace(terms.family, degrees=degrees),
+        solver="auto",
+        greedy=None,
+        search=search,
+    )
 
 
 def _degrees(asked: Any, widths: bool) -> tuple[Any, ...]:

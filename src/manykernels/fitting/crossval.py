@@ -16,6 +16,7 @@ from ..function import Predictor
 from ..notices import InterruptedWarning, notify
 from ..rows import Fits, Prepared, Rows
 from ..spec import Search, Spec
+from .both import prepare
 from .choose import Candidate, carried, lowest_degree
 from .folds import Fold, FoldModel
 from .paths import Paths, finished, in_processes, in_step
@@ -111,7 +112,7 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
     for degree in spec.degrees:
         shared = next(iter(ready.values()), None)
         if shared is None or shared.kernels.by_degree:
-            shared = rows.prepare(spec, degree)
+            shared = prepare(spec, rows, degree)
         ready[degree] = shared
         for p in spec.exponents:
             fits = ready[degree].fits(spec, degree, p)
