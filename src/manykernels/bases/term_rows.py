@@ -51,7 +51,10 @@ class TermRows:
         place = self.blocks.features
         xp, out = namespace(place), filled(0.0, (self.rows, other.rows), place, bits)
         ours, theirs = (
-            [xp.astype(side.blocks.block(j), out.dtype, copy=False) for j in range(side.blocks.count)]
+            [
+                xp.astype(side.blocks.block(j), out.dtype, copy=False)
+                for j in range(side.blocks.count)
+            ]
             for side in (self, other)
         )
         room = HOST_BLOCK_BYTES if on_host(place) else DEVICE_BLOCK_BYTES
@@ -96,9 +99,7 @@ class TermRows:
         """
         found = []
         for product, weight in zip(self.products, self.weights.tolist(), strict=True):
-            whole = to_host(
-                self.blocks.inner([product], beside(alpha, self.blocks.features))
-            )
+            whole = to_host(self.blocks.inner([product], beside(alpha, self.blocks.features)))
             sizes = [int(self.blocks.sizes[j]) for j in product]
             found.append(weight * whole.reshape(*sizes, alpha.shape[1]))
         return found

@@ -47,6 +47,7 @@ class WidthRows:
 
     explicit = single = False
     matrix = property(attrgetter("values"), doc="What is held: the columns.")
+    terms: TermRows | None = None  # files of models without them lack it
 
     def __init__(
         self,
@@ -73,8 +74,8 @@ class WidthRows:
         return int(self.values.shape[1])
 
     def without_rows(self) -> WidthRows:
-        """Return the rows as they are: functions of such kernels need their training rows."""
-        return self
+        """Return what functions of such kernels need of their training rows: not the terms."""
+        return self if self.terms is None else WidthRows(self.values, self.categories)
 
     def take(self, rows: Array) -> WidthRows:
         """Return some of the rows."""
@@ -97,7 +98,8 @@ class WidthRows:
         """
         there = self if other is None else other
         if kernel == TERMS:
-            assert self.terms is not None and there.terms is not None
+            assert self.terms is not None
+            assert there.terms is not None
             return self.terms.kernel(there.terms, bits)
         out = filled(1.0, (self.rows, there.rows), self.values, bits)
         shape, columns, _ = kernel

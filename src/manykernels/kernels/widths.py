@@ -149,9 +149,7 @@ class BothKernels(WidthKernels):
         features = xp.concat([whole.features[:, :0], *blocks], axis=1)
         places = {j: place for place, j in enumerate(self.factors)}
         products = [tuple(places[j] for j in product) for product in self.products]
-        return TermRows(
-            FeatureBlocks(features, whole.sizes[self.factors]), products, self.weights
-        )
+        return TermRows(FeatureBlocks(features, whole.sizes[self.factors]), products, self.weights)
 
     def at_values(self, values: Array) -> TermRows:
         """Return the same for values of columns on the scales of the training rows."""

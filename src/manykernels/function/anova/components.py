@@ -149,6 +149,10 @@ def components(
                     apart[j, product.power] = np.negative(far.T.astype(dtype, order="C"))
                 factors[j] = projections[j] @ np.exp(apart[j, product.power] * dtype(s))
             _add(found, product.weight, inside, factors, alpha, ranks)
+    if model.terms is not None:
+        for u, values in model.terms.components(marginals).items():
+            if u in found:
+                found[u] += values[tuple(slice(size) for size in found[u].shape)]
     return {u: Component(u, np.moveaxis(values, 0, -1)) for u, values in found.items()}
 
 
