@@ -35,10 +35,10 @@ INDEX_SETS: dict[str, type[IndexSet]] = {
 }
 """Index sets of products by name."""
 
-COLUMN_KERNELS = (AUTO, "widths", "both", *MAPS, "linear")
+COLUMN_KERNELS = (AUTO, "widths", *MAPS, "linear")
 """Names of kernels that any column of a table can have."""
 
-TABLE_KERNELS = ("best", *COLUMN_KERNELS)
+TABLE_KERNELS = ("best", "both", *COLUMN_KERNELS)
 """Names of kernels that a table can be fitted with; ``"best"`` chooses."""
 
 KERNELS = (*dict.fromkeys((*COLUMN_KERNELS, *KERNEL_FUNCTIONS)), "precomputed")

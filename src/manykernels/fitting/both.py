@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..function import Predictor
 from ..kernels import BothKernels, resolve
-from ..rows import Prepared, Rows
+from ..rows import Rows
 from ..spec import Spec
 from .progress import current
 
@@ -14,18 +14,12 @@ FIRST_SHARE = 0.3
 """Share of the work that the fit of the spline terms is taken to be, for the time left."""
 
 
-def prepare(spec: Spec, rows: Rows, degree: int) -> Prepared:
-    """Return rows ready for fits of a degree; where there is a first fit, it is made on them.
+def with_terms(spec: Spec, rows: Rows) -> Spec:
+    """Return the specification of kernels with widths beside the spline terms that rows have.
 
-    Nothing but these rows has a part in it: a fold has spline terms of its own.
+    They are found by a first fit to the very rows that kernels with widths are to be fitted to: a
+    fold has spline terms of its own. Where it finds none, there are kernels with widths alone.
     """
-    if spec.first is None:
-        return rows.prepare(spec, degree)
-    return rows.prepare(replace(spec, kernels=with_terms(spec, rows)), degree)
-
-
-def with_terms(spec: Spec, rows: Rows) -> object:
-    """Return kernels with widths beside the spline terms that a first fit finds, if any."""
     from .fit import fit  # the road that leads here
 
     assert spec.first is not None
@@ -40,8 +34,8 @@ def with_terms(spec: Spec, rows: Rows) -> object:
     learnt, widths = function.predictor, resolve(spec.kernels, rows.names)
     assert isinstance(learnt, Predictor)
     if not learnt.indices:
-        return widths
-    return BothKernels(
+        return spec
+    kernels = BothKernels(
         columns=list(widths.columns),
         names=widths.names,
         categorical=widths.categorical,  # type: ignore[attr-defined]
@@ -50,3 +44,4 @@ def with_terms(spec: Spec, rows: Rows) -> object:
         products=[tuple(product) for product in learnt.family.products(learnt.indices)],
         weights=learnt.theta * learnt.family.weights(learnt.indices),
     )
+    return replace(spec, kernels=kernels)

@@ -300,8 +300,9 @@ def alternatives(kernels: Any) -> dict[str, Any]:
 
     Columns beside it that are categories are so in all of them.
     """
-    found = (_in_place_of("best", kernels, name) for name in ALTERNATIVES)
-    return {name: one for name, one in zip(ALTERNATIVES, found, strict=True) if one is not None}
+    if _in_place_of("best", kernels, "auto") is None:
+        return {}
+    return {name: _in_place_of("best", kernels, name) for name in ALTERNATIVES}
 
 
 def both_parts(kernels: Any) -> tuple[Any, Any] | None:
