@@ -5,11 +5,12 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import manykernels
 from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
 from manykernels.bases import TERMS, FeatureBlocks, TermRows
-from manykernels.certificate import Certificate
+from manykernels.cli.app import app
 from manykernels.losses import Squared
 from manykernels.objective import Problem
 from manykernels.selection import SplitTest
@@ -107,6 +108,8 @@ def test_a_sum_of_smooth_functions_and_a_bump_are_found(fitted):
     assert table.index[0] == "a"
     assert table["share"].sum() == pytest.approx(1)
     assert model.gap_kind_ == "estimate"
+    assert 0 <= model.gap_ < np.inf
+    assert model.n_kernels_ == np.inf
 
 
 def test_contributions_add_up_to_predictions_also_outside_the_training_rows(fitted):
@@ -304,7 +307,17 @@ def test_terms_are_not_tested_for_two_fits_in_a_row(rng):
         SplitTest(MKLRegressor(kernels="both")).fit(X, y)
 
 
-def test_an_estimate_of_the_gap_is_one(fitted):
-    model, _, _ = fitted
-    assert 0 <= model.gap_ < np.inf
-    assert isinstance(Certificate(model.gap_, model.gap_, model.gap_kind_), Certificate)
+def test_the_command(rng, tmp_path):
+    X, y = drawn(rng, 100)
+    X["town"] = np.array(["here", "there"])[rng.integers(2, size=100)]
+    path = tmp_path / "table.csv"
+    X.assign(y=y).to_csv(path, index=False)
+    files = ["--model", str(tmp_path / "m.mk"), "--report", str(tmp_path / "r.html")]
+    result = CliRunner().invoke(
+        app, ["fit", str(path), "--target", "y", "--kernels", "both", *files]
+    )
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "The model holds its training rows, and so does its file." in page
+    model = manykernels.load(tmp_path / "m.mk")
+    assert len(model.predict(X)) == 100
