@@ -375,3 +375,15 @@ def test_explain_figures_and_report_take_the_terms(rng, tmp_path):
     with pytest.raises(ValueError, match="all that is in no other term"):
         EffectDisplay.from_estimator(estimator, X, OTHERS)
     assert OTHERS in write(estimator, X, y, tmp_path / "report.html").read_text()
+
+
+def test_kernels_that_are_nothing_between_nodes_add_nothing(rng):
+    """In single precision their means are below the least number that can be divided by."""
+    X = rng.uniform(-2, 2, size=(2_100, 3))
+    X[:, 2] = rng.uniform(-90, 90, size=2_100)
+    kernels = [("laplace", (0, 1, 2), (1.0, 1.0, 50.0)), ("gaussian", (0, 1), (1.0, 0.5))]
+    alpha = rng.normal(size=(2_100, 1)) / 2_100
+    model = WidthModel(kernels, np.array([0.5, 0.5]), alpha, np.zeros(1), WidthRows(X))
+    found = terms_of(model).anova
+    assert all(np.isfinite(part.variance) for part in found.components.values())
+    assert 0 < found.variance < np.inf

@@ -38,7 +38,7 @@ INDEX_SETS: dict[str, type[IndexSet]] = {
 COLUMN_KERNELS = (AUTO, "widths", *MAPS, "linear")
 """Names of kernels that any column of a table can have."""
 
-TABLE_KERNELS = ("best", *COLUMN_KERNELS)
+TABLE_KERNELS = ("best", "both", *COLUMN_KERNELS)
 """Names of kernels that a table can be fitted with; ``"best"`` chooses."""
 
 KERNELS = (*dict.fromkeys((*COLUMN_KERNELS, *KERNEL_FUNCTIONS)), "precomputed")
@@ -63,7 +63,7 @@ STORED = {
     "manykernels.estimators": " ".join(ESTIMATORS),
     "manykernels.fitting": "Candidate Choice",
     "manykernels.kernels": "LinearKernels MapKernels FunctionKernels PairwiseKernel Precomputed "
-    "WidthKernels",
+    "WidthKernels BothKernels",
     "manykernels.feature_maps": " ".join(kind.__name__ for kind in MAPS.values()),
     "manykernels.function": "Predictor Function",
     "manykernels.families": " ".join(
@@ -73,7 +73,7 @@ STORED = {
             *(kind.__name__ for kind in INDEX_SETS.values()),
         ]
     ),
-    "manykernels.bases": "FeatureBlocks GramStack WidthRows",
+    "manykernels.bases": "FeatureBlocks GramStack WidthRows TermRows",
     "manykernels.losses": " ".join(kind.__name__ for kind in BY_NAME.values()),
     "manykernels.potentials": "PowerNorm Entropy",
     "manykernels.solvers": "WorkingSet WidthSearch FullPass MirrorDescent Greedy ClosedForm "

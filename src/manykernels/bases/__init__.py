@@ -9,16 +9,19 @@ to the representation. :math:`\langle A, B\rangle` is the sum of the entries of 
 from .cross import CrossBlocks
 from .features import FeatureBlocks
 from .grams import GramStack
-from .width_rows import SHAPES, WidthKernel, WidthRows
+from .term_rows import TermRows
+from .width_rows import SHAPES, TERMS, WidthKernel, WidthRows
 
 __all__ = [
     "SHAPES",
+    "TERMS",
     "BaseKernels",
     "Bases",
     "Cross",
     "CrossBlocks",
     "FeatureBlocks",
     "GramStack",
+    "TermRows",
     "WidthKernel",
     "WidthRows",
 ]

@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 from ..arrays import Array
 from ..backend import beside, double, filled, namespace, on_host, take
 from ..limits import DEVICE_BLOCK_BYTES, HOST_BLOCK_BYTES
+from .term_rows import TermRows
 
 SHAPES = ("gaussian", "laplace", "radial")
 """Shapes of kernels: products of exp(-s t^2), products of exp(-s t), exp(-sqrt(sum s t^2)), where
@@ -18,6 +19,10 @@ t is how far apart two values of a column are and s the column's width."""
 
 WidthKernel = tuple[str, tuple[int, ...], tuple[float, ...]]
 """A kernel with widths: its shape, the numbers of its columns, ascending, and a width for each."""
+
+
+TERMS: WidthKernel = ("terms", (), ())
+"""The kernel of the spline terms beside kernels with widths: their weighted sum."""
 
 
 class WidthRows:
@@ -36,13 +41,21 @@ class WidthRows:
         training, which differ from those that were.
     categories : dict of int to int, default={}
         Columns that are categories, and how many categories they have.
+    terms : TermRows, optional
+        The same rows for spline terms, whose weighted sum is the kernel ``TERMS``.
     """
 
     explicit = single = False
     matrix = property(attrgetter("values"), doc="What is held: the columns.")
+    terms: TermRows | None = None  # files of models without them lack it
 
-    def __init__(self, values: Array, categories: Mapping[int, int] | None = None) -> None:
-        self.values = values
+    def __init__(
+        self,
+        values: Array,
+        categories: Mapping[int, int] | None = None,
+        terms: TermRows | None = None,
+    ) -> None:
+        self.values, self.terms = values, terms
         self._category_counts = tuple((categories or {}).items())  # as model files can hold it
 
     @property
@@ -61,12 +74,13 @@ class WidthRows:
         return int(self.values.shape[1])
 
     def without_rows(self) -> WidthRows:
-        """Return the rows as they are: functions of such kernels need their training rows."""
-        return self
+        """Return what functions of such kernels need of their training rows: not the terms."""
+        return self if self.terms is None else WidthRows(self.values, self.categories)
 
     def take(self, rows: Array) -> WidthRows:
         """Return some of the rows."""
-        return WidthRows(take(self.values, rows, axis=0), self.categories)
+        terms = None if self.terms is None else self.terms.take(rows)
+        return WidthRows(take(self.values, rows, axis=0), self.categories, terms)
 
     def distances(self, j: int, power: int, other: WidthRows | None = None) -> Array:
         """Return how far apart values of a column are, to a power, of shape (n, m)."""
@@ -83,6 +97,10 @@ class WidthRows:
         Distances are made in double precision, values in that of ``bits``, some rows at a time.
         """
         there = self if other is None else other
+        if kernel == TERMS:
+            assert self.terms is not None
+            assert there.terms is not None
+            return self.terms.kernel(there.terms, bits)
         out = filled(1.0, (self.rows, there.rows), self.values, bits)
         shape, columns, _ = kernel
         if not columns:

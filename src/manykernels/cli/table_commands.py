@@ -48,7 +48,7 @@ def fit(
         str,
         typer.Option(
             help="Most variables in one term; of several, as in 2,3, the best is taken. "
-            "auto: 2, 1 with thousands of columns, all with --kernels widths."
+            "auto: 2, 1 with thousands of columns, all with --kernels widths or both."
         ),
     ] = AUTO,
     kernels: Annotated[

@@ -23,13 +23,14 @@ class MKLClassifier(Classification, PlainMKL):
     kernels : str, callable, scikit-learn kernel or list, default="linear"
         Base kernels; see :class:`MKLRegressor`, as for the parameters that follow.
     degree : int, "auto" or None, default="auto"
-        Largest number of base kernels in a product; ``"auto"``: 3, for ``"widths"`` all columns.
+        Largest number of base kernels in a product; ``"auto"``: 3, for ``"widths"`` and
+        ``"both"`` all columns.
     index_set : {"auto", "tuples", "monomials", "interactions"}, default="auto"
         Which products are in the family.
     rho : sequence of float of length degree + 1, default=ones
         Scale factors of the degrees.
     p : float, optional
-        Exponent of the group norm; by default 4/3, 1 for ``kernels="widths"``.
+        Exponent of the group norm; by default 4/3, 1 for ``kernels="widths"`` and ``"both"``.
     loss : {"logistic", "hinge", "squared_hinge", "squared"} or loss object, default="logistic"
         Loss; all but the hinge loss give probabilities.
     alpha : float, default=1e-3

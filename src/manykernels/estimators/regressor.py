@@ -30,16 +30,20 @@ class MKLRegressor(Regression, PlainMKL):
         ``"widths"``: Gaussian, Laplace and radial kernels of any set of columns with a free width
         for each column, learnt from the data (p = 1, see :class:`manykernels.solvers.WidthSearch`);
         columns get a scale of their own, whatever ``standardize`` says, and the model holds its
-        training rows. ``"best"``: ``"auto"`` or ``"widths"``, whichever predicts better on a fifth
-        of at most 5,000 rows. ``"precomputed"``: X is the matrix of one kernel. A list: each item
+        training rows. ``"both"``: spline terms of one and two columns, found by a fit with
+        ``"auto"`` and p = 1 that comes first, as one kernel beside those with widths. ``"best"``:
+        ``"auto"``, ``"widths"`` or ``"both"``, whichever predicts best on a fifth of at most 5,000
+        rows. ``"precomputed"``: X is the matrix of one kernel. A list: each item
         a name, a callable ``k(X, Y)``, a scikit-learn kernel, a map of
         :mod:`manykernels.feature_maps` or a :class:`manykernels.kernels.Precomputed`, optionally in
         a pair with the columns it sees, as in ``("rbf", ["age", "income"])`` or, by features and so
-        for many rows, ``("nystroem", ["age", "income"])``; with ``("widths", columns)`` only
-        ``("categorical", columns)`` for columns whose values are equal or unequal.
+        for many rows, ``("nystroem", ["age", "income"])``; with ``("widths", columns)``, or
+        ``"both"`` or ``"best"`` in its place, only ``("categorical", columns)`` for columns whose
+        values are equal or unequal.
     degree : int, "auto" or None, default="auto"
         Largest number of base kernels in a product; for ``"widths"`` of columns in a kernel.
-        ``"auto"``: 3, for ``"widths"`` all columns, which is what None stands for too.
+        ``"auto"``: 3, for ``"widths"`` all columns, which is what None stands for too. The spline
+        terms of ``"both"`` have at most two columns.
     index_set : {"auto", "tuples", "monomials", "interactions"}, default="auto"
         ``"monomials"``: every multiset of base kernels is one kernel. ``"interactions"``: only
         products of distinct ones. ``"tuples"``: the paper's ordered tuples, in which a monomial
@@ -49,12 +53,12 @@ class MKLRegressor(Regression, PlainMKL):
         Scale factors: a larger ``rho[d]`` penalises kernels of degree d more.
     p : float, optional
         Exponent of the group norm, from 1 (few kernels) to 2 (all kernels, closed form). By default
-        4/3, and 1 for ``kernels="widths"`` and for ``solver="working-set"``.
+        4/3, and 1 for ``kernels="widths"`` or ``"both"`` and for ``solver="working-set"``.
     loss : {"squared", "huber", "epsilon_insensitive"} or loss object, default="squared"
         Loss; see :mod:`manykernels.losses`.
     alpha : float, default=1e-3
         Strength of the penalty next to the *mean* loss, as in Lasso (Ridge's alpha is n times
-        it).
+        it); for ``kernels="both"`` that of both fits.
     fit_intercept : bool, default=True
         Whether to add an unpenalised constant. Without it the constant kernel (degree 0) is the
         offset, as in the paper.
@@ -120,7 +124,7 @@ default="auto"
         How the gap was computed; see :class:`manykernels.certificate.Certificate`. Greedy selection
         solves no convex problem: its gap is not a number and its kind ``"none"``.
     n_kernels_ : int or float
-        Number of kernels in the family; infinite for ``"widths"``.
+        Number of kernels in the family; infinite for ``"widths"`` and ``"both"``.
     kernels_, kernels_losses_ : str, dict
         With ``kernels="best"``: those chosen, and the mean loss of each on the rows held out.
     n_iter_ : int
@@ -186,14 +190,16 @@ class MKLRegressorCV(Regression, BaseCV):
         Loss, also that by which models are compared.
     alphas : sequence of float, optional
         Strengths. By default a geometric grid over six decades, from the strength whose model
-        explains about one percent of the loss; for ``kernels="widths"`` 100, 10, .. 0.001 divided
-        by the number of rows.
+        explains about one percent of the loss; for ``kernels="widths"`` and ``"both"`` 100, 10, ..
+        0.001 divided by the number of rows. The fit of spline terms that comes first for ``"both"``
+        chooses from the default grid, on rows of its fold alone.
     n_alphas : int, default=25
         Number of strengths of the default grid.
     cv : int, splitter or iterable, default=None
         Cross-validation as anywhere in scikit-learn; ``ShuffleSplit(1)`` is a single validation
         set. None: five folds, or one fifth of the rows held out where these are 5,000 or more
-        (for ``kernels="widths"`` 1,500 or more, of 5,000 at most, drawn at random).
+        (for ``kernels="widths"`` 1,500, for ``"both"`` 500 or more, of 5,000 at most, drawn at
+        random).
     one_standard_error : bool, default=False
         Whether to take the simplest model (largest strength, fewest terms) within one standard
         error of the best.

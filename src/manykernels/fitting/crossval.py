@@ -16,6 +16,7 @@ from ..function import Predictor
 from ..notices import InterruptedWarning, notify
 from ..rows import Fits, Prepared, Rows
 from ..spec import Search, Spec
+from .both import with_terms
 from .choose import Candidate, carried, lowest_degree
 from .folds import Fold, FoldModel
 from .paths import Paths, finished, in_processes, in_step
@@ -108,10 +109,11 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
     rng = generator(spec.random_state)
     candidates: list[Candidate] = []
     ready: dict[int, Prepared] = {}
+    whole = spec if spec.first is None else with_terms(spec, rows)
     for degree in spec.degrees:
         shared = next(iter(ready.values()), None)
         if shared is None or shared.kernels.by_degree:
-            shared = rows.prepare(spec, degree)
+            shared = rows.prepare(whole, degree)
         ready[degree] = shared
         for p in spec.exponents:
             fits = ready[degree].fits(spec, degree, p)

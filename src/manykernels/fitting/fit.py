@@ -16,6 +16,7 @@ from ..rows import Prepared, Rows
 from ..solvers import Result
 from ..spec import Spec
 from .alternatives import best_alternative
+from .both import with_terms
 from .crossval import Choice, crossval
 from .progress import CHOOSING, Progress, watching
 
@@ -61,7 +62,8 @@ def fit(spec: Spec, rows: Rows) -> Outcome:
         if watch is not None and not rows.in_memory:
             watch.report("first look at the rows", 0.0)
         if spec.search is None:
-            prepared = rows.prepare(spec, max(spec.degrees))
+            ready = spec if spec.first is None else with_terms(spec, rows)
+            prepared = rows.prepare(ready, max(spec.degrees))
             return learn(spec, rows, prepared) if spec.learn else weigh(spec, rows, prepared)
         choice, prepared = crossval(spec, rows)
         if watch is not None:

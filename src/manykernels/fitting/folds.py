@@ -14,6 +14,7 @@ from ..limits import PATH_COLUMNS, PATH_FEATURES
 from ..rows import Prepared, Rows
 from ..solvers import Result
 from ..spec import Spec
+from .both import with_terms
 from .choose import SMALL_FEATURES, Candidate
 from .progress import CHOOSING, Progress, current
 
@@ -105,7 +106,8 @@ class FoldRows:
         if self.ready is None or (
             self.ready[0] != candidate.degree and self.ready[1].kernels.by_degree
         ):
-            self.ready = candidate.degree, self.inside.prepare(spec, candidate.degree)
+            ready = spec if spec.first is None else with_terms(spec, self.inside)
+            self.ready = candidate.degree, self.inside.prepare(ready, candidate.degree)
         prepared = self.ready[1]
         fits = prepared.fits(spec, candidate.degree, candidate.p)
         judge, family, count = fits.judge(self.outside), fits.family, len(candidate.sizes)

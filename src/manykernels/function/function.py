@@ -13,10 +13,10 @@ from sklearn.preprocessing import StandardScaler
 
 from ..arrays import Array
 from ..backend import HOST
-from ..bases import Bases, WidthRows
-from ..kernels import KernelSet
+from ..bases import TERMS, Bases, WidthRows
+from ..kernels import BothKernels, KernelSet
 from ..limits import PREDICTED_ENTRIES
-from .anova import AnovaTerms, WidthModel
+from .anova import AnovaTerms, SplinePart, WidthModel
 from .predictor import Learnt, Predictor, scaled
 from .terms import Terms
 
@@ -107,8 +107,16 @@ class Function:
             return Terms(learnt, self.kernels.inputs)
         assert learnt.expansion is not None
         theta = learnt.theta * learnt.family.weights(learnt.indices)
-        model = WidthModel(learnt.indices, theta, learnt.expansion, learnt.intercept, rows)
-        return AnovaTerms(model, self.kernels.names)
+        widths = [i for i, index in enumerate(learnt.indices) if index != TERMS]
+        kernels: list[Any] = [learnt.indices[i] for i in widths]
+        terms = None
+        if learnt.terms is not None:
+            assert isinstance(self.kernels, BothKernels)
+            terms = SplinePart(
+                self.kernels, learnt.terms, float(theta[learnt.indices.index(TERMS)])
+            )
+        fields = theta[widths], learnt.expansion, learnt.intercept, rows, terms
+        return AnovaTerms(WidthModel(kernels, *fields), self.kernels.names)
 
     def contributions(
         self, X: Array, names: Sequence[str] | None = None, label: Any = None

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ..arrays import Array, Index
 from ..backend import beside, times
-from ..bases import Bases, GramStack, WidthRows
+from ..bases import TERMS, Bases, GramStack, WidthRows
 from ..families import KernelFamily
 from ..objective import weights_of
 from ..solvers import Result
@@ -68,6 +68,9 @@ class Predictor:
         Coefficients of the features :math:`\phi_i/\rho_i` of the kernels in use.
     shares : ndarray
         Share of each kernel in use in the variance of the function over the training rows.
+    terms : list of ndarray, optional
+        Coefficients of the features of spline terms beside kernels with widths, in place of their
+        expansion over the training rows; see :meth:`~manykernels.bases.TermRows.coefficients`.
     """
 
     family: KernelFamily
@@ -78,14 +81,25 @@ class Predictor:
     intercept: Array
     coefficients: Array | None
     shares: Array
+    terms: list[Array] | None = None
 
     def decision(self, bases: Bases) -> Array:
         """Return the function on new rows, of shape (n_new, c); O(n_new m) with m features."""
+        if self.terms is not None:
+            assert isinstance(bases, WidthRows)
+            assert bases.terms is not None
+            return self._widths().decision(bases) + bases.terms.expansion(self.terms)
         here = self.family.on(bases)
         if self.coefficients is None:
             assert self.expansion is not None
             return times(self._gram(here, self.family), self.expansion) + self.intercept
         return here.combine(self.indices, self.coefficients) + self.intercept
+
+    def _widths(self) -> Predictor:
+        """Return the function without its spline terms."""
+        own = [i for i, index in enumerate(self.indices) if index != TERMS]
+        indices = [self.indices[i] for i in own]
+        return replace(self, indices=indices, theta=self.theta[own], terms=None)
 
     def parts(self, bases: Bases, groups: Array, count: int, output: int) -> Array:
         """Return the parts of the function that groups of kernels have, on new rows.
@@ -255,6 +269,12 @@ def without_shares(family: KernelFamily, result: Result, centre: float) -> Predi
         roots = np.sqrt(result.theta)[family.owners(result.indices), None]
         coefficients = roots * solution.coefficients
     rows = coefficients is None and family.explicit
+    terms = None
+    if isinstance(family.bases, WidthRows) and TERMS in result.indices:
+        assert family.bases.terms is not None
+        own = result.indices.index(TERMS)
+        weight = float(result.theta[own] * family.weights([TERMS])[0])
+        terms = family.bases.terms.coefficients(weight * solution.coefficients)
     return Predictor(
         family=family if rows else family.without_rows(result.indices),
         indices=result.indices,
@@ -264,6 +284,7 @@ def without_shares(family: KernelFamily, result: Result, centre: float) -> Predi
         intercept=solution.intercept + centre,
         coefficients=coefficients,
         shares=np.full(len(result.indices), np.nan),
+        terms=terms,
     )
 
 

@@ -8,15 +8,17 @@ from .sets import (
     LinearKernels,
     MapKernels,
     alternatives,
+    both_parts,
     only_linear,
     resolve,
     uses_maps,
     uses_widths,
 )
-from .widths import WidthKernels
+from .widths import BothKernels, WidthKernels
 
 __all__ = [
     "KERNEL_FUNCTIONS",
+    "BothKernels",
     "FunctionKernels",
     "KernelSet",
     "LinearKernels",
@@ -25,6 +27,7 @@ __all__ = [
     "Precomputed",
     "WidthKernels",
     "alternatives",
+    "both_parts",
     "check_gram",
     "only_linear",
     "rbf",

@@ -33,7 +33,7 @@ from .base import KernelSet
 from .matrices import FunctionKernels, PairwiseKernel
 from .widths import WidthKernels, parse_widths
 
-ALTERNATIVES = ("auto", "widths")
+ALTERNATIVES = ("auto", "widths", "both")
 """Kernels that ``"best"`` chooses from."""
 
 
@@ -244,6 +244,8 @@ def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> Kern
 
     The degree is that of the products they are made for.
     """
+    if isinstance(kernels, KernelSet):
+        return kernels
     count = len(feature_names)
     if isinstance(kernels, str):
         if kernels == "precomputed":
@@ -310,7 +312,7 @@ def uses_widths(kernels: Any) -> bool:
     """Tell whether the public ``kernels`` argument has kernels of free widths."""
     items = kernels if isinstance(kernels, list) else [kernels]
     heads = [item[0] if isinstance(item, tuple) and item else item for item in items]
-    return any(isinstance(head, str) and head == "widths" for head in heads)
+    return any(isinstance(head, str) and head in ("widths", "both") for head in heads)
 
 
 def alternatives(kernels: Any) -> dict[str, Any]:
@@ -318,13 +320,26 @@ def alternatives(kernels: Any) -> dict[str, Any]:
 
     Columns beside it that are categories are so in all of them.
     """
+    if _in_place_of("best", kernels, "auto") is None:
+        return {}
+    return {name: _in_place_of("best", kernels, name) for name in ALTERNATIVES}
+
+
+def both_parts(kernels: Any) -> tuple[Any, Any] | None:
+    """Return the ``kernels`` arguments of the two parts of ``"both"``: spline terms and widths.
+
+    None without it.
+    """
+    terms, widths = (_in_place_of("both", kernels, name) for name in ("auto", "widths"))
+    return None if terms is None else (terms, widths)
+
+
+def _in_place_of(old: str, kernels: Any, new: str) -> Any:
+    """Return a ``kernels`` argument with one name in place of another; None if it lacks that."""
     if isinstance(kernels, str):
-        return dict(zip(ALTERNATIVES, ALTERNATIVES, strict=True)) if kernels == "best" else {}
+        return new if kernels == old else None
     items = kernels if isinstance(kernels, list) else []
     pairs = [item if isinstance(item, tuple) and len(item) == 2 else (item, None) for item in items]
-    if not any(isinstance(head, str) and head == "best" for head, _ in pairs):
-        return {}
-    return {
-        name: [(name if isinstance(h, str) and h == "best" else h, seen) for h, seen in pairs]
-        for name in ALTERNATIVES
-    }
+    if not any(isinstance(head, str) and head == old for head, _ in pairs):
+        return None
+    return [(new if isinstance(h, str) and h == old else h, seen) for h, seen in pairs]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
-from ..backend import HOST, beside
-from ..bases import WidthRows
+from ..arrays import Array, Product
+from ..backend import HOST, beside, namespace
+from ..bases import FeatureBlocks, TermRows, WidthRows
 from ..feature_maps import even_weights, ranks_of
 from .base import KernelSet
 
@@ -79,6 +80,90 @@ class WidthKernels(KernelSet):
         pairs = enumerate(zip(self.categorical, self.scales_of, strict=True))
         counts = {j: len(scale[0]) for j, (category, scale) in pairs if category}
         return WidthRows(beside(values, place), counts)
+
+
+@dataclass
+class BothKernels(WidthKernels):
+    """Columns whose kernels have free widths, and spline terms of the same columns beside them.
+
+    The kernel of all terms together is scaled so that its mean over pairs of a row with itself is
+    one, as that of kernels with widths is.
+
+    Attributes
+    ----------
+    maps : KernelSet
+        The functions of columns that terms are made of, fitted.
+    scaler : StandardScaler or None
+        How columns are standardised for them.
+    products : list of tuple of int
+        The numbers of the base kernels of each term, at most two.
+    weights : ndarray
+        The weights of the terms.
+    """
+
+    maps: Any = None
+    scaler: Any = None
+    products: list[Product] = field(default_factory=list)
+    weights: Array = field(default_factory=lambda: np.empty(0))
+
+    @cached_property
+    def factors(self) -> list[int]:
+        """Numbers of the base kernels in some term, ascending."""
+        return sorted({j for product in self.products for j in product})
+
+    @property
+    def owners(self) -> list[int]:
+        """The column, by its place among the names, that each base kernel in use is of."""
+        places = {int(column): j for j, (column,) in enumerate(self.columns)}
+        return [places[int(self.maps.inputs[j][0])] for j in self.factors]
+
+    def held_bytes(self, rows: int) -> int:
+        """Return the bytes of the columns and of their functions."""
+        sizes = np.asarray(self.maps.widths, dtype=int)[self.factors]
+        return super().held_bytes(rows) + 8 * rows * int(sizes.sum())
+
+    def fit(
+        self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST
+    ) -> WidthRows:
+        """Learn the scales of the columns and that of the terms; return the training rows."""
+        rows = super().fit(X, raw, weights, place)
+        assert rows.terms is not None
+        share = even_weights(raw) if weights is None else weights
+        size = float(share @ rows.terms.diagonal())
+        self.weights = self.weights / (size or 1.0)
+        return self.on(X, raw, place)
+
+    def on(
+        self, X: Array, raw: Array, place: Any = HOST, used: Collection[int] | None = None
+    ) -> WidthRows:
+        """Return new rows on the scales of the training rows, with the terms' functions."""
+        rows = super().on(X, raw, place)
+        return WidthRows(rows.values, rows.categories, self.term_rows(raw, place))
+
+    def term_rows(self, raw: Array, place: Any = HOST) -> TermRows:
+        """Return the functions of columns that terms are made of, on rows as they were given."""
+        X = raw if self.scaler is None else self.scaler.transform(raw)
+        whole = self.maps.on(X, raw, place, frozenset(self.factors))
+        xp = namespace(whole.features)
+        blocks = [whole.block(j) for j in self.factors]
+        features = xp.concat([whole.features[:, :0], *blocks], axis=1)
+        places = {j: place for place, j in enumerate(self.factors)}
+        products = [tuple(places[j] for j in product) for product in self.products]
+        return TermRows(FeatureBlocks(features, whole.sizes[self.factors]), products, self.weights)
+
+    def at_values(self, values: Array) -> TermRows:
+        """Return the same for values of columns on the scales of the training rows."""
+        raw = np.zeros((len(values), self.scaler.n_features_in_ if self.scaler else self._last))
+        for j, ((column,), scale) in enumerate(zip(self.columns, self.scales_of, strict=True)):
+            if self.categorical[j]:
+                raw[:, column] = scale[0][values[:, j].astype(int)]
+            else:
+                raw[:, column] = np.interp(values[:, j], scale[1], scale[0])
+        return self.term_rows(raw)
+
+    @property
+    def _last(self) -> int:
+        return 1 + max(int(column) for (column,) in self.columns)
 
 
 def half_ranks(x: Array, weights: Array) -> tuple[Array, Array]:

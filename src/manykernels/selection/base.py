@@ -101,6 +101,11 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 f"kernels must be of one kind; got {spec.kernels!r}. Use the kind that a fitted "
                 "model chose, its attribute kernels_."
             )
+        if spec.first is not None:
+            raise ValueError(
+                'kernels must be of one kind; got "both", which is two fits one after the other. '
+                'Use kernels="auto" or "widths".'
+            )
         reader = clone(self.estimator)
         rows = gather(reader, spec, X, y, sample_weight)
         names = getattr(reader, "feature_names_in_", None)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ...arrays import Array, Index, Product
 from ...backend import beside, filled, times
-from ...bases import SHAPES, GramStack, WidthKernel, WidthRows
+from ...bases import SHAPES, TERMS, GramStack, WidthKernel, WidthRows
 from ..base import Draw, GradientField, KernelFamily, choose, nonnegative
 from ..index_sets import Interactions
 from ..pricing import Pricer
@@ -91,6 +91,8 @@ class WidthFamily(KernelFamily):
 
     def name(self, index: Any) -> str:
         """Return for instance ``"gaussian(age, income)"``; the constant kernel is ``"1"``."""
+        if index == TERMS:
+            return "spline terms"
         shape, columns, _ = index
         return f"{shape}({', '.join(self.names[j] for j in columns)})" if columns else "1"
 

@@ -2,6 +2,7 @@
 
 from .model import ProductKernel, WidthModel
 from .search import Anova, decompose
+from .spline_part import SplinePart
 from .terms import AnovaTerms
 
-__all__ = ["Anova", "AnovaTerms", "ProductKernel", "WidthModel", "decompose"]
+__all__ = ["Anova", "AnovaTerms", "ProductKernel", "SplinePart", "WidthModel", "decompose"]

@@ -51,8 +51,9 @@ NARROW_PART = 1e-3
 """Bound of the sum of all that is left out of a component of products of kernels too narrow to
 matter, relative to the deviation of the function."""
 
-SMALLEST_MEAN = 1e-100
-"""Least mean of a kernel of one column, so that it can be divided by."""
+SMALLEST_MEAN = 1e-30
+"""Least mean of a kernel of one column, so that it can be divided by in single precision: between
+nodes a narrow kernel is nothing, and what it is divided by must not be less."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,10 @@ def components(
                     apart[j, product.power] = np.negative(far.T.astype(dtype, order="C"))
                 factors[j] = projections[j] @ np.exp(apart[j, product.power] * dtype(s))
             _add(found, product.weight, inside, factors, alpha, ranks)
+    if model.terms is not None:
+        for u, values in model.terms.components(marginals).items():
+            if u in found:
+                found[u] += values[tuple(slice(size) for size in found[u].shape)]
     return {u: Component(u, np.moveaxis(values, 0, -1)) for u, values in found.items()}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -67,7 +67,11 @@ class Marginal:
 
 
 def marginal(
-    values: Array, weights: Array, category: bool, kernels: Iterable[tuple[float, int, float]]
+    values: Array,
+    weights: Array,
+    category: bool,
+    kernels: Iterable[tuple[float, int, float]],
+    other: Callable[[Array], Array] | None = None,
 ) -> Marginal:
     """Return the law of a column, with a basis for its kernels; O(n log n + g^3).
 
@@ -81,6 +85,8 @@ def marginal(
         Whether values are codes of categories.
     kernels : iterable of (float, int, float)
         Weight, power and width of the kernels of the column.
+    other : callable, optional
+        Another kernel of the column: from nodes to its matrix between them.
     """
     there = weights > 0
     values, weights = values[there], weights[there]
@@ -100,7 +106,7 @@ def marginal(
         size = len(nodes)
         held = np.bincount(place, mass * (1 - part), size)
         held = held + np.bincount(place + 1, mass * part, size)
-    return Marginal(nodes, held, category, _basis(nodes, held, category, kernels))
+    return Marginal(nodes, held, category, _basis(nodes, held, category, kernels, other))
 
 
 def columns_kernels(products: Iterable[ProductKernel], j: int) -> list[tuple[float, int, float]]:
@@ -113,19 +119,32 @@ def columns_kernels(products: Iterable[ProductKernel], j: int) -> list[tuple[flo
 
 
 def _basis(
-    nodes: Array, weights: Array, category: bool, kernels: Iterable[tuple[float, int, float]]
+    nodes: Array,
+    weights: Array,
+    category: bool,
+    kernels: Iterable[tuple[float, int, float]],
+    other: Callable[[Array], Array] | None,
 ) -> Array:
     """Return the principal functions of kernels, centred, on nodes; of shape (g, g - 1)."""
     roots = np.sqrt(weights)
     covariance = np.zeros((len(nodes), len(nodes)))
     for weight, power, width in kernels:
         kernel = np.exp(-width * _apart(nodes, nodes, power, category))
-        centred = roots[:, None] * (kernel - (kernel @ weights)[:, None]) * roots
-        covariance += abs(weight) * centred.T @ centred
+        covariance += abs(weight) * _square(kernel, weights)
+    if other is not None:  # of the same size, or the only one
+        more = _square(other(nodes), weights)
+        covariance = covariance / (np.trace(covariance) or 1.0) + more / (np.trace(more) or 1.0)
     # The constant goes last, and is left out.
     size = np.trace(covariance) + 1.0
     vectors = eigh(covariance - size * np.outer(roots, roots))[1]
     return vectors[:, :0:-1] / roots[:, None]
+
+
+def _square(kernel: Array, weights: Array) -> Array:
+    """Return the centred square of a kernel between nodes, each times the root of its weight."""
+    roots = np.sqrt(weights)
+    centred = roots[:, None] * (kernel - (kernel @ weights)[:, None]) * roots
+    return np.asarray(centred.T @ centred)
 
 
 def _apart(left: Array, right: Array, power: int, category: bool) -> Array:

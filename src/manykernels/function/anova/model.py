@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from ...backend import on_host, times, to_host
 from ...bases import WidthKernel, WidthRows
 from ...families.widths import ROUGH_MIXTURE, radial_nodes
 from ...limits import DEVICE_BLOCK_BYTES
+
+if TYPE_CHECKING:
+    from .spline_part import SplinePart
 
 HEIGHT, WIDTH = 1_024, 4_096
 """New rows and training rows in one block of kernel values on the host: 32 MB. The fastest of four
@@ -57,6 +61,8 @@ class WidthModel:
         Constants b.
     rows : WidthRows
         The training rows.
+    terms : SplinePart, optional
+        Spline terms, which are added.
     """
 
     kernels: Sequence[WidthKernel]
@@ -64,6 +70,7 @@ class WidthModel:
     alpha: Array
     intercept: Array
     rows: WidthRows
+    terms: SplinePart | None = None
 
     def decision(self, new: WidthRows) -> Array:
         """Return the function on new rows, of shape (n_new, c).
@@ -83,7 +90,7 @@ class WidthModel:
                     if theta:
                         values = here.kernel(kernel, there)
                         out[start : start + height] += times(values, theta * alpha)
-        return out
+        return out if self.terms is None else out + self.terms.decision(new)
 
     @cached_property
     def products(self) -> list[ProductKernel]:
@@ -111,13 +118,22 @@ class WidthModel:
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
-        """Columns that some kernel of positive weight sees, ascending."""
-        return tuple(sorted({j for product in self.products for j in product.columns}))
+        """Columns that some kernel of positive weight, or some term, sees, ascending."""
+        return tuple(sorted({j for u in self.sets for j in u}))
+
+    @property
+    def sets(self) -> list[set[int]]:
+        """The columns of each product of kernels, and of each term."""
+        terms = [] if self.terms is None else self.terms.sets
+        return [*(set(product.columns) for product in self.products), *map(set, terms)]
 
     def weight_with(self, columns: Sequence[int]) -> float:
         """Return the sum of the weights of the kernels that see all of some columns."""
         own = [set(columns) <= set(kernel[1]) for kernel in self.kernels]
-        return float(self.theta[own].sum())
+        weight = float(self.theta[own].sum()) if own else 0.0
+        if self.terms is not None and any(set(columns) <= set(u) for u in self.terms.sets):
+            weight += self.terms.weight
+        return weight
 
     @cached_property
     def values(self) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from math import comb
 
@@ -113,6 +114,7 @@ def decompose(
             weights,
             j in model.rows.categories,
             columns_kernels(model.products, j),
+            None if model.terms is None else partial(model.terms.kernel_at, j),
         )
         for j in model.columns
     }
@@ -142,7 +144,7 @@ class _Search:
         rng: np.random.Generator,
     ) -> None:
         self.model, self.marginals, self.order, self.rng = model, marginals, order, rng
-        self.kernels = [set(product.columns) for product in model.products]
+        self.kernels = model.sets
         self.cost = max(1, len(model.alpha) * len(model.kernels))
         roughly = model.decision(self.draw(BATCH // 4))
         self.variance = float(np.sum(np.var(roughly, axis=0)))
@@ -177,8 +179,10 @@ class _Search:
         return totals
 
     def _variation(self, j: int) -> float:
-        """Return how much the kernels of a column vary, weighted."""
-        law = self.marginals[j]
+        """Return how much the kernels of a column vary, weighted; infinite if a term has it."""
+        law, terms = self.marginals[j], self.model.terms
+        if terms is not None and any(j in u for u in terms.sets):
+            return float(np.inf)
         return sum(
             abs(weight) * float(np.var(np.exp(-width * law.distances(law.nodes, power))))
             for weight, power, width in columns_kernels(self.model.products, j)

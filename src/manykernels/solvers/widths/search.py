@@ -12,7 +12,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...backend import times
-from ...bases.width_rows import WidthKernel
+from ...bases.width_rows import TERMS, WidthKernel
 from ...certificate import Certificate, from_norm
 from ...dual import DualSolution, solve
 from ...families import KernelFamily, WidthFamily
@@ -130,7 +130,9 @@ class WidthSearch:
                 here = family.on(family.bases.take(rows))
                 here.room = family.room
             if rows is subsets[0]:
-                fresh = [k for k in first_kernels(task, here, pricing, rng) if k not in indices]
+                first = first_kernels(task, here, pricing, rng)
+                first += [] if here.bases.terms is None else [TERMS]
+                fresh = [k for k in first if k not in indices]
                 theta = theta if indices else np.full(len(fresh), 1 / len(fresh))
                 indices = indices + fresh
                 theta = np.append(theta, np.zeros(len(indices) - len(theta)))
@@ -216,8 +218,8 @@ def learning(
     for _ in range(stage.rounds):
         before = now.solution.objective
         kernels, theta = without_zeros(kernels, now)
-        order = np.argsort(-theta)
-        found = pricing.best(family, now.solution.alpha, [kernels.indices[i] for i in order], rng)
+        heavy = heaviest(kernels.indices, theta)
+        found = pricing.best(family, now.solution.alpha, heavy, rng)
         fresh = [kernel for kernel in dict.fromkeys(found) if kernel not in kernels.indices]
         kernels = HeldKernels(family, [*kernels.indices, *fresh], kernels)
         theta = np.append(theta, np.zeros(len(fresh)))
@@ -233,6 +235,12 @@ def learning(
     if not stage.rounds:
         live, shares = without_zeros(kernels, now)
         yield live.indices, shares, now.solution
+
+
+def heaviest(indices: Sequence[WidthKernel], theta: Array) -> list[WidthKernel]:
+    """Return kernels by descending weight; spline terms have no widths to look around from."""
+    ordered = (indices[i] for i in np.argsort(-theta))
+    return [kernel for kernel in ordered if kernel != TERMS]
 
 
 def without_zeros(kernels: HeldKernels, now: Weighed) -> tuple[HeldKernels, Array]:
@@ -261,14 +269,15 @@ def estimated(
     """
     alpha, bases, spread = solution.alpha, family.bases, 1.0
     mean = float(np.sum(alpha * (solution.fitted - solution.intercept)))
-    heavy = [indices[i] for i in np.argsort(-theta)]
-    found = pricing.best(family, alpha, heavy, rng)
+    found = pricing.best(family, alpha, heaviest(indices, theta), rng)
     if bases.rows > CERTIFICATE_ROWS:
         rows = np.sort(rng.choice(bases.rows, CERTIFICATE_ROWS, replace=False))
         spread = (bases.rows - 1) / (len(rows) - 1)
         bases, alpha = bases.take(rows), alpha[rows]
-    own = float(np.sum(alpha**2))  # pairs of a row with itself
     both = [*indices, *found]
+    own = np.full(len(both), np.sum(alpha**2))  # pairs of a row with itself
+    if bases.terms is not None and TERMS in both:
+        own[both.index(TERMS)] = np.sum(bases.terms.diagonal()[:, None] * alpha**2)
     products = [times(bases.kernel(kernel), alpha) for kernel in both]
     pairs = np.array([float(np.sum(alpha * product)) for product in products]) - own
     gradients = family.weights(both) * (own + spread * pairs)

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ...arrays import Array
-from ...bases.width_rows import WidthKernel
+from ...backend import to_host
+from ...bases.width_rows import TERMS, WidthKernel
 from ...dual import DualSolution, GramSystem, solve
 from ...families import WidthFamily
 from ...objective import Problem
@@ -33,13 +34,20 @@ def slide(
     all widths, with :math:`\partial J/\partial\ln s_{ij} = -\frac\lambda2 \theta_i \rho_i^{-2}
     \partial(\alpha^\top K_i\alpha)/\partial\ln s_{ij}`: L-BFGS in :math:`\phi` and :math:`\ln s`.
     An evaluation costs O(n^3 + m n^2 r) for m kernels. Kernels keep their columns but for those
-    whose widths become flat.
+    whose widths become flat. Spline terms have a weight and no widths; they stand last.
     """
-    count = family.bases.count
-    widths = np.array([widths_of(kernel, count) for kernel in kernels])
+    free = [place for place, kernel in enumerate(kernels) if kernel != TERMS]
+    if not free:
+        return list(kernels), theta
+    if len(free) < len(kernels):
+        order = [*free, kernels.index(TERMS)]
+        kernels, theta = [kernels[place] for place in order], theta[order]
+    fixed = to_host(family.bases.kernel(TERMS)) if len(free) < len(kernels) else None
+    count, moving = family.bases.count, kernels[: len(free)]
+    widths = np.array([widths_of(kernel, count) for kernel in moving])
     inside = widths > 0
-    scores = WidthScores(family.bases, paired_columns(kernels))
-    shapes = [kernel[0] for kernel in kernels]
+    scores = WidthScores(family.bases, paired_columns(moving))
+    shapes = [kernel[0] for kernel in moving]
     scales, size = family.weights(kernels), len(kernels)
     solution: DualSolution | None = None
 
@@ -49,12 +57,17 @@ def slide(
         shares /= shares.sum()
         widths[inside] = np.exp(point[size:])
         values = scores.values(shapes, widths, together)
-        gram = scores.summed(shares * scales, values)
+        factors = shares * scales
+        gram = scores.summed(factors[: len(free)], values)
+        if fixed is not None:
+            gram += factors[-1] * fixed
         solution = solve(problem, GramSystem(gram), solution, SLIDE_TOL)
         scores.at(solution.alpha)
         own, moves = scores.scored(shapes, widths, values, together)
+        if fixed is not None:
+            own = np.append(own, np.sum(solution.alpha * (fixed @ solution.alpha)))
         slopes = problem.slope(scales * own)
-        by_width = problem.slope((shares * scales)[:, None] * moves)
+        by_width = problem.slope(factors[: len(free), None] * moves)
         by_share = shares * (slopes - shares @ slopes)
         gradient = -np.concatenate([by_share, by_width[inside]])
         return float(np.log(solution.objective)), gradient / solution.objective
@@ -76,9 +89,11 @@ def slide(
     shares = np.exp(best.x[:size] - best.x[:size].max())
     widths[inside] = np.exp(best.x[size:])
     out: dict[WidthKernel, float] = {}
-    for kernel, own, share in zip(kernels, widths, shares / shares.sum(), strict=True):
+    for kernel, own, share in zip(moving, widths, shares.tolist(), strict=False):
         index = kernel_of(kernel[0], own)
         if index is not None:
             out[index] = out.get(index, 0.0) + share
+    if fixed is not None:
+        out[TERMS] = float(shares[-1])
     values = np.array(list(out.values()))
     return list(out), values / values.sum()
