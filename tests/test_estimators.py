@@ -56,7 +56,7 @@ def test_finds_the_interaction_and_predicts(rng):
 
 def test_fitted_attributes_fit_together(rng):
     X, y = interaction(rng)
-    model = MKLRegressor(degree=2, random_state=0).fit(X, y)
+    model = MKLRegressor(degree=2, alpha=1e-3, random_state=0).fit(X, y)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     features = np.column_stack([np.prod(Z[:, list(term)], axis=1) for term in model.terms_])
     np.testing.assert_allclose(features @ model.coef_ + model.intercept_, model.predict(X))

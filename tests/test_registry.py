@@ -17,7 +17,7 @@ from manykernels.kernels import resolve
 from manykernels.losses import BY_NAME
 from manykernels.solvers.base import Needs
 from manykernels.solvers.match import SOLVERS
-from manykernels.spec import resolve_loss, specify
+from manykernels.specify import resolve_loss, specify
 from manykernels.store.values import Decoder, Encoder
 from manykernels.tables import Settings
 

@@ -13,7 +13,7 @@ from manykernels import MKLClassifierCV, MKLRegressor, MKLRegressorCV
 from manykernels.baselines import LpNormMKL, PolynomialCombination
 from manykernels.rows import MemoryRows
 from manykernels.solvers import Greedy
-from manykernels.spec import specify
+from manykernels.specify import specify
 
 
 def table(rng, n=90):

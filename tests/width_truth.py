@@ -120,3 +120,18 @@ def chi_square(observed, expected):
     assert not observed[~keep].any()
     statistic = np.sum((observed[keep] - expected[keep]) ** 2 / expected[keep])
     return stats.chi2.sf(statistic, max(1, keep.sum() - 1))
+
+
+def minus_log_evidence(y, gram, noise):
+    """Return minus the log density of targets per row and output, at the best size of the kernel.
+
+    Less the constants: log 2 pi, and those of that size.
+    """
+    n = len(y)
+    covariance = gram + np.diag(np.broadcast_to(noise, n))
+    total = 0.0
+    for target in y.T:
+        size = target @ np.linalg.solve(covariance, target) / n
+        law = stats.multivariate_normal(np.zeros(n), size * covariance)
+        total -= law.logpdf(target) / n + (np.log(2 * np.pi) + 1 - np.log(n)) / 2
+    return total / y.shape[1]

@@ -149,8 +149,9 @@ def certificate(estimator: Any) -> str:
     if kind == "estimate" and estimator.n_kernels_ == math.inf:
         if gap >= 1:
             return (
-                "The search for widths ended after a number of rounds; how far the objective is "
-                "from the best over kernels of any widths is not known."
+                "Kernels were selected for p = 1; their widths and weights are those that explain "
+                "the targets best, not those of the least objective, and how far the objective is "
+                "from its least over kernels of any widths is not known."
             )
         return (
             f"By an estimate, a better combination of kernels of any widths could lower the "

@@ -18,7 +18,8 @@ from ..limits import ANCESTOR_BYTES, NODE_BYTES
 from ..memory import refuse_bytes
 from ..objective import Problem
 from ..solvers import State
-from ..spec import Spec, specify
+from ..spec import Spec
+from ..specify import specify
 from .active_set import ActiveSet
 from .hierarchy import Grid
 

@@ -19,7 +19,8 @@ from ..objective import Problem, best_weights
 from ..potentials import power_norm
 from ..solvers import ClosedForm
 from ..solvers.full_pass import PASS_TOL, AllKernels, Pass, refuse_long_list
-from ..spec import Spec, specify
+from ..spec import Spec
+from ..specify import specify
 
 
 @dataclass(frozen=True)

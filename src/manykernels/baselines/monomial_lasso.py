@@ -21,7 +21,8 @@ from ..families import KernelFamily
 from ..memory import refuse_bytes
 from ..objective import Problem
 from ..solvers.base import FinalState
-from ..spec import Spec, specify
+from ..spec import Spec
+from ..specify import specify
 
 RETRIES = 5
 """How often a strength is solved again, more finely, until its gap is small enough."""

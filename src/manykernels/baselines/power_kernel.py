@@ -20,7 +20,8 @@ from ..function import Predictor, make_predictor
 from ..memory import refuse_bytes
 from ..objective import Problem
 from ..solvers import Result
-from ..spec import Spec, specify
+from ..spec import Spec
+from ..specify import specify
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 from ..estimators.base import FamilyMachine
 from ..estimators.tasks import Classification, Regression
 from ..solvers import ClosedForm, HarmonicStep, MirrorDescent, UniformSampler
-from ..spec import Spec, specify
+from ..spec import Spec
+from ..specify import specify
 
 
 @dataclass(eq=False, repr=False)

@@ -18,7 +18,8 @@ from ..fitting import Outcome, fit
 from ..function import Predictor
 from ..how_sure import how_sure_of
 from ..rows import Rows
-from ..spec import Spec, specify
+from ..spec import Spec
+from ..specify import specify
 from ..store import save
 from .checks import check_parameters
 from .notebook import html
@@ -256,7 +257,7 @@ class PlainMKL(BaseMKL):
     rho: Any = None
     p: float | None = None
     loss: Any = "squared"
-    alpha: float = 1e-3
+    alpha: float | None = None
     fit_intercept: bool = True
     solver: Any = "auto"
     max_iter: int = 1000

@@ -119,7 +119,7 @@ RULES: list[tuple[str, Rule]] = [
         Rule(lambda value: _real(value) and value >= 0, "must be a number >= 0", "Use centre=0"),
     ),
     ("max_iter", _at_least(1, "Use max_iter=1000")),
-    ("alpha", _positive("Use for instance alpha=1e-3")),
+    ("alpha", _or(lambda v: v is None, _positive("Use for instance alpha=1e-3, or None"))),
     ("tol", _positive("Use for instance tol=1e-2")),
     (
         "max_memory",

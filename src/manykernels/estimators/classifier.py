@@ -33,8 +33,8 @@ class MKLClassifier(Classification, PlainMKL):
         Exponent of the group norm; by default 4/3, 1 for ``kernels="widths"`` and ``"both"``.
     loss : {"logistic", "hinge", "squared_hinge", "squared"} or loss object, default="logistic"
         Loss; all but the hinge loss give probabilities.
-    alpha : float, default=1e-3
-        Strength of the penalty next to the mean loss.
+    alpha : float, optional
+        Strength of the penalty next to the mean loss; by default as for :class:`MKLRegressor`.
     fit_intercept : bool, default=True
         Whether to add an unpenalised constant.
     solver : {"auto", "working-set", "full-pass", "mirror-descent", "greedy"} or solver object, \

@@ -56,9 +56,10 @@ class MKLRegressor(Regression, PlainMKL):
         4/3, and 1 for ``kernels="widths"`` or ``"both"`` and for ``solver="working-set"``.
     loss : {"squared", "huber", "epsilon_insensitive"} or loss object, default="squared"
         Loss; see :mod:`manykernels.losses`.
-    alpha : float, default=1e-3
+    alpha : float, optional
         Strength of the penalty next to the *mean* loss, as in Lasso (Ridge's alpha is n times
-        it); for ``kernels="both"`` that of both fits.
+        it); for ``kernels="both"`` that of both fits. By default 1e-3; for kernels with widths the
+        noise that the search for them finds, divided by the number of rows.
     fit_intercept : bool, default=True
         Whether to add an unpenalised constant. Without it the constant kernel (degree 0) is the
         offset, as in the paper.

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array
 from ..losses import ProbabilisticLoss
 from ..rows.dask import is_partitioned, lazily
-from ..spec import resolve_loss
+from ..specify import resolve_loss
 from .base import KernelMachine
 from .validation import like_input
 

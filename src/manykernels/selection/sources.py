@@ -33,10 +33,6 @@ PATH_TOL = 3.0
 """Tolerance of the models of that path, of which only the terms count, relative to that of the
 estimator. Set by judgement, not measured."""
 
-WIDTH_RATIO = 1.0
-"""Strength of models of widths, for a sum over rows instead of a mean, where the estimator would
-choose it by cross-validation. Set by judgement: the middle of those it chooses from."""
-
 LIKES = 200
 """Terms of the whole family that are compared with the first one of a group. Set by judgement."""
 
@@ -260,8 +256,6 @@ class WidthTerms:
         spec, part = self.spec, self.prepared.take(rows)
         share = len(rows) / len(self.prepared.y)
         strength = spec.strength / share
-        if not np.isfinite(strength):
-            strength = WIDTH_RATIO / len(rows)
         fits = part.fits(spec, max(spec.degrees), 1.0)
         result = fits.solve("auto", strength, spec.stop, np.random.default_rng(seed))
         if result.interrupted:

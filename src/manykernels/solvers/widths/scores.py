@@ -99,10 +99,17 @@ class WidthScores:
 
         Where the rows are a sample, ``spread`` is how many more pairs there are to a row in all.
         """
-        outer = (spread * alpha @ alpha.T).astype(self.dtype)[self.apart]
+        self._weigh(spread * alpha @ alpha.T, float(np.sum(alpha**2)))
+
+    def weighed_by(self, matrix: Array) -> None:
+        r"""Let scores be :math:`\langle M, K\rangle` for a symmetric matrix M."""
+        self._weigh(matrix, float(np.trace(matrix)))
+
+    def _weigh(self, matrix: Array, trace: float) -> None:
+        outer = matrix[self.apart].astype(self.dtype)
         for block, part in zip(self.blocks, self._parts(), strict=True):
             block.outer = outer[part]
-        self.trace = float(np.sum(alpha**2))
+        self.trace = trace
 
     def __call__(self, shape: str, widths: Array) -> tuple[float, Array]:
         """Return the score of widths of shape (r,), zero for columns left out, and its slopes."""

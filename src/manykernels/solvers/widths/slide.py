@@ -1,24 +1,34 @@
-"""All widths and weights at once, downhill in the objective: a local search after each pricing."""
+"""All widths and weights at once, towards more evidence: a local search after each pricing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
 from ...arrays import Array
-from ...backend import to_host
-from ...bases.width_rows import TERMS, WidthKernel
-from ...dual import DualSolution, GramSystem, solve
+from ...bases import TERMS
+from ...bases.width_rows import WidthKernel
 from ...families import WidthFamily
 from ...objective import Problem
-from .ascent import LARGEST_WIDTH, LEAST_WIDTH, kernel_of, widths_of
-from .scores import WidthScores, paired_columns
+from .ascent import LARGEST_WIDTH, LEAST_WIDTH, kernel_of
+from .evidence import Setting, WidthEvidence
 from .threads import Together, side_by_side
 
-SLIDE_TOL = 1e-8
-"""Relative duality gap to which the dual is solved on the way. Set by judgement, not measured."""
+LEAST_NOISE, LARGEST_NOISE = 1e-5, 10.0
+"""Noise that a slide may try, beside a kernel of 1 on the diagonal: less is rounding error, with
+more nothing can be learnt from some hundred rows. Set by judgement, not measured."""
+
+
+class Slid(NamedTuple):
+    """Where a slide ended: kernels, weights, noise, and minus the log evidence per row."""
+
+    kernels: list[WidthKernel]
+    theta: Array
+    noise: float
+    value: float
 
 
 def slide(
@@ -26,74 +36,51 @@ def slide(
     family: WidthFamily,
     kernels: Sequence[WidthKernel],
     theta: Array,
+    noise: float,
     steps: int,
-) -> tuple[list[WidthKernel], Array]:
-    r"""Return kernels and weights of a lower objective, near those given.
+) -> Slid:
+    r"""Return kernels, weights and a noise level of more evidence, near those given.
 
-    The objective J is a function of the weights, here :math:`\theta_i \propto e^{\phi_i}`, and of
-    all widths, with :math:`\partial J/\partial\ln s_{ij} = -\frac\lambda2 \theta_i \rho_i^{-2}
-    \partial(\alpha^\top K_i\alpha)/\partial\ln s_{ij}`: L-BFGS in :math:`\phi` and :math:`\ln s`.
-    An evaluation costs O(n^3 + m n^2 r) for m kernels. Kernels keep their columns but for those
-    whose widths become flat. Spline terms have a weight and no widths; they stand last.
+    By L-BFGS in the logarithms of widths, noise and weights, :math:`\theta_i \propto e^{\phi_i}`.
+    Kernels keep their columns but for those whose widths become flat. Spline terms have a weight
+    and no widths; they stand last.
     """
-    free = [place for place, kernel in enumerate(kernels) if kernel != TERMS]
-    if not free:
-        return list(kernels), theta
-    if len(free) < len(kernels):
-        order = [*free, kernels.index(TERMS)]
-        kernels, theta = [kernels[place] for place in order], theta[order]
-    fixed = to_host(family.bases.kernel(TERMS)) if len(free) < len(kernels) else None
-    count, moving = family.bases.count, kernels[: len(free)]
-    widths = np.array([widths_of(kernel, count) for kernel in moving])
-    inside = widths > 0
-    scores = WidthScores(family.bases, paired_columns(moving))
-    shapes = [kernel[0] for kernel in moving]
-    scales, size = family.weights(kernels), len(kernels)
-    solution: DualSolution | None = None
+    order = sorted(range(len(kernels)), key=lambda place: kernels[place] == TERMS)
+    kernels, theta = [kernels[place] for place in order], theta[order]
+    if kernels[0] == TERMS:
+        return Slid(kernels, theta, noise, -np.inf)
+    evidence, size = WidthEvidence(problem, family, kernels), len(kernels)
+    inside, widths = evidence.inside, evidence.start.copy()
 
-    def objective(point: Array, together: Together) -> tuple[float, Array]:
-        nonlocal solution
+    def setting(point: Array) -> Setting:
         shares = np.exp(point[:size] - point[:size].max())
-        shares /= shares.sum()
-        widths[inside] = np.exp(point[size:])
-        values = scores.values(shapes, widths, together)
-        factors = shares * scales
-        gram = scores.summed(factors[: len(free)], values)
-        if fixed is not None:
-            gram += factors[-1] * fixed
-        solution = solve(problem, GramSystem(gram), solution, SLIDE_TOL)
-        scores.at(solution.alpha)
-        own, moves = scores.scored(shapes, widths, values, together)
-        if fixed is not None:
-            own = np.append(own, np.sum(solution.alpha * (fixed @ solution.alpha)))
-        slopes = problem.slope(scales * own)
-        by_width = problem.slope(factors[: len(free), None] * moves)
-        by_share = shares * (slopes - shares @ slopes)
-        gradient = -np.concatenate([by_share, by_width[inside]])
-        return float(np.log(solution.objective)), gradient / solution.objective
+        widths[inside] = np.exp(point[size:-1])
+        return Setting(shares / shares.sum(), widths, float(np.exp(point[-1])))
+
+    def downhill(point: Array, together: Together) -> tuple[float, Array]:
+        now = setting(point)
+        value, slopes = evidence(now, together)
+        by_share = now.shares * (slopes.shares - now.shares @ slopes.shares)
+        return value, np.concatenate([by_share, slopes.widths[inside], [slopes.noise]])
 
     logs = np.log(np.clip(widths[inside], LEAST_WIDTH, LARGEST_WIDTH))
-    start = np.concatenate([np.log(theta), logs])
-    bounds = [(-20.0, 20.0)] * size + [(np.log(LEAST_WIDTH), np.log(LARGEST_WIDTH))] * len(logs)
-    options = {"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-6}
+    limits = [(LEAST_WIDTH, LARGEST_WIDTH)] * len(logs) + [(LEAST_NOISE, LARGEST_NOISE)]
+    start = np.concatenate([np.log(theta), logs, [np.log(noise)]])
     with side_by_side() as together:
         best = minimize(
-            objective,
+            downhill,
             start,
             args=(together,),
             jac=True,
             method="L-BFGS-B",
-            bounds=bounds,
-            options=options,
+            bounds=[(-20.0, 20.0)] * size + [(np.log(a), np.log(b)) for a, b in limits],
+            options={"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-6},
         )
-    shares = np.exp(best.x[:size] - best.x[:size].max())
-    widths[inside] = np.exp(best.x[size:])
+    end = setting(best.x)
     out: dict[WidthKernel, float] = {}
-    for kernel, own, share in zip(moving, widths, shares.tolist(), strict=False):
-        index = kernel_of(kernel[0], own)
+    for kernel, own, share in zip(kernels, [*end.widths, None], end.shares.tolist(), strict=False):
+        index = kernel if own is None else kernel_of(kernel[0], own)
         if index is not None:
             out[index] = out.get(index, 0.0) + share
-    if fixed is not None:
-        out[TERMS] = float(shares[-1])
     values = np.array(list(out.values()))
-    return list(out), values / values.sum()
+    return Slid(list(out), values / values.sum(), end.noise, float(best.fun))

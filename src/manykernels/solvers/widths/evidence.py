@@ -1,0 +1,103 @@
+"""The evidence of a Gaussian process: how well widths, weights and noise explain the targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, lapack
+
+from ...arrays import Array
+from ...backend import to_host
+from ...bases import TERMS
+from ...bases.width_rows import WidthKernel
+from ...families import WidthFamily
+from ...objective import Problem
+from .ascent import widths_of
+from .scores import WidthScores, paired_columns
+from .threads import Together, one_by_one
+
+
+class Setting(NamedTuple):
+    """Weights of kernels, which add up to one, their widths, and the noise beside a kernel of 1."""
+
+    shares: Array
+    widths: Array
+    noise: float
+
+
+class WidthEvidence:
+    r"""Minus the logarithm of the evidence per row and output, and its slopes.
+
+    Targets y, less their mean, are taken for a Gaussian process of covariance
+    :math:`a\,(K + \tau N)`: K the weighted kernel, N the inverse sample weights (of mean one), any
+    size a, noise :math:`\tau`. At the best a
+
+    .. math:: E = \tfrac1{2n} \log\det(K + \tau N) + \tfrac12 \log y^\top (K + \tau N)^{-1} y,
+
+    and, with :math:`\alpha = (K + \tau N)^{-1} y`, :math:`dE = \tfrac12 \langle M, dK\rangle`,
+    :math:`M = \tfrac1n (K + \tau N)^{-1} - \alpha\alpha^\top / (y^\top\alpha)`. The determinant is
+    what the penalised objective lacks: it makes flexible kernels expensive, so that widths are not
+    too narrow. A call costs O(n^3 + m n^2 r) for m kernels.
+
+    Parameters
+    ----------
+    problem : Problem
+        Targets and sample weights.
+    family : WidthFamily
+        The rows.
+    kernels : sequence of WidthKernel
+        The kernels; spline terms, which have no widths, stand last.
+    dtype : numpy dtype
+        Type of the numbers of the kernels.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        family: WidthFamily,
+        kernels: Sequence[WidthKernel],
+        dtype: type = np.float32,
+    ) -> None:
+        live = problem.weights > 0  # the others say nothing
+        rows = family.bases if live.all() else family.bases.take(np.flatnonzero(live))
+        weights, y = problem.weights[live], problem.y[live]
+        moving = [kernel for kernel in kernels if kernel != TERMS]
+        self.fixed = to_host(rows.kernel(TERMS)) if len(moving) < len(kernels) else None
+        self.start = np.array([widths_of(kernel, rows.count) for kernel in moving])
+        self.inside = self.start > 0
+        self.scores = WidthScores(rows, paired_columns(moving), dtype)
+        self.shapes = [kernel[0] for kernel in moving]
+        self.scales = family.weights(kernels)
+        self.y = y - weights @ y / weights.sum()
+        self.spread = weights.mean() / weights
+
+    def __call__(self, setting: Setting, together: Together = one_by_one) -> tuple[float, Setting]:
+        """Return the value and its slopes: in each share, each log width and the log noise."""
+        scores, count = self.scores, len(self.shapes)
+        factors = setting.shares * self.scales
+        values = scores.values(self.shapes, setting.widths, together)
+        gram = scores.summed(factors[:count], values)
+        if self.fixed is not None:
+            gram += factors[-1] * self.fixed
+        n, outputs = self.y.shape
+        gram[np.diag_indices(n)] += setting.noise * self.spread
+        lower = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+        alpha, inverse = cho_solve(lower, self.y), inverse_of(lower[0])
+        sizes = np.maximum(np.sum(self.y * alpha, axis=0), np.finfo(float).tiny)
+        value = np.log(np.diag(lower[0])).sum() / n + np.log(sizes).mean() / 2
+        inverse = inverse / n - (alpha / (sizes * outputs)) @ alpha.T
+        scores.weighed_by(inverse)
+        own, moves = scores.scored(self.shapes, setting.widths, values, together)
+        if self.fixed is not None:
+            own = np.append(own, np.sum(inverse * self.fixed))
+        by_noise = setting.noise * float(np.diag(inverse) @ self.spread) / 2
+        by_width = factors[:count, None] * moves / 2
+        return float(value), Setting(self.scales * own / 2, by_width, by_noise)
+
+
+def inverse_of(lower: Array) -> Array:
+    """Return the inverse of a matrix from its lower Cholesky factor."""
+    inverse, _ = lapack.dpotri(lower, lower=1)
+    return np.tril(inverse) + np.tril(inverse, -1).T
