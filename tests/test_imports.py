@@ -27,6 +27,7 @@ ORDER = [
     "registry",
     "function",
     "spec",
+    "specify",
     "passes",
     "rows",
     "fitting",

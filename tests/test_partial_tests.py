@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from manykernels.selection.groups import Group, correlations, in_groups
+from manykernels.how_sure import Group
+from manykernels.selection.groups import correlations, in_groups
 from manykernels.selection.partial_tests import (
     chance_bound,
     false_discovery_rate,
