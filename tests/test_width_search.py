@@ -169,6 +169,15 @@ def test_a_slide_gains_evidence(rng):
     assert {shape for shape, _, _ in moved.kernels} <= {"gaussian", "laplace", "radial"}
 
 
+def test_a_slide_never_ends_without_kernels(rng):
+    X = rng.normal(size=(60, 1))
+    problem = Problem(X.copy(), np.full(60, 1 / 60), Squared(), 1e-3, 1.0, True)
+    kernels = [("gaussian", (0,), (2e-3,))]  # flat from the start, and it takes no step
+    moved = slide(problem, WidthFamily(WidthRows(X)), kernels, np.ones(1), 1e-4, 0)
+    assert moved.kernels == kernels
+    np.testing.assert_array_equal(moved.theta, [1.0])
+
+
 @pytest.mark.parametrize("loss", [Squared(), Logistic()])
 def test_the_state_is_what_it_says(loss, rng):
     family, problem = drawn_problem(rng, n=400, loss=loss, outputs=2)

@@ -160,7 +160,7 @@ class WidthSearch:
         if start is None:
             solution, certificate = whole_model(problem, family, found, pricing, rng)
         else:  # one of a path: nobody looks at its gap, which takes as long as a round
-            known = at_noise(problem, found.noise) if np.isnan(problem.strength) else problem
+            known = of_strength(problem, found.noise)
             solution, certificate = whole_solution(known, family, found, rng), UNKNOWN
         weights: tuple[list[Any], Array] = found.kernels, found.theta
         yield SearchEnd(number + 1, weights, len(weights[0]), solution, certificate, found.noise)
@@ -224,7 +224,7 @@ def whole_model(
     rng: np.random.Generator,
 ) -> tuple[DualSolution, Certificate]:
     """Return the predictor of given weights on all rows, and an estimate of its gap."""
-    problem = at_noise(problem, found.noise) if np.isnan(problem.strength) else problem
+    problem = of_strength(problem, found.noise)
     solution = whole_solution(problem, family, found, rng)
     return solution, estimated(problem, family, solution, found, pricing, rng)
 
@@ -271,8 +271,13 @@ def learning(
         best, steps = moved.value, 0
 
 
+def of_strength(problem: Problem, noise: float) -> Problem:
+    """Return the problem; where no strength was given, at that which the noise stands for."""
+    return at_noise(problem, noise) if np.isnan(problem.strength) else problem
+
+
 def at_noise(problem: Problem, noise: float) -> Problem:
-    """Return the problem of squared errors at the strength that a noise level stands for."""
+    """Return the problem at the strength that a noise level stands for."""
     return replace(problem, strength=noise / np.count_nonzero(problem.weights))
 
 

@@ -82,5 +82,7 @@ def slide(
         index = kernel if own is None else kernel_of(kernel[0], own)
         if index is not None:
             out[index] = out.get(index, 0.0) + share
+    if not out:  # all became flat: the best that is left is where it began
+        return Slid(kernels, theta, noise, float(best.fun))
     values = np.array(list(out.values()))
     return Slid(list(out), values / values.sum(), end.noise, float(best.fun))
