@@ -1,6 +1,7 @@
 """The search for widths, and its parts, against other ways to the same answers."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,8 +18,8 @@ from manykernels.solvers.widths import WidthSearch
 from manykernels.solvers.widths.evidence import Setting, WidthEvidence
 from manykernels.solvers.widths.held import HeldKernels
 from manykernels.solvers.widths.scores import WidthScores
-from manykernels.solvers.widths.search import Stage
-from manykernels.solvers.widths.slide import slide
+from manykernels.solvers.widths.search import Stage, at_noise, parameters
+from manykernels.solvers.widths.slide import WIDTH_SPREAD, slide, uneven
 from manykernels.solvers.widths.weighing import set_gap, weigh
 from manykernels.solvers.widths.whole import WholeKernel
 from manykernels.solvers.working_set.interior import KernelList, solve_interior
@@ -154,6 +155,45 @@ def test_evidence_is_that_of_a_normal_law_and_slopes_those_of_differences(output
     assert slopes.noise == pytest.approx(rise(*moves), rel=1e-5, abs=1e-7)
 
 
+def widths_and_owners(kernels):
+    """Return the logarithms of all widths, and the number of the kernel of each."""
+    owners = [number for number, kernel in enumerate(kernels) for _ in kernel[2]]
+    return np.log([width for kernel in kernels for width in kernel[2]]), np.array(owners)
+
+
+def test_uneven_widths_cost_what_a_normal_law_says(rng):
+    from scipy.stats import norm
+
+    logs, owners = widths_and_owners(drawn_kernels(rng))
+    means = np.array([logs[owners == owner].mean() for owner in owners])
+    law = norm(means, WIDTH_SPREAD)
+    value, slopes = uneven(logs, owners, 50)
+    assert value == pytest.approx(np.sum(law.logpdf(means) - law.logpdf(logs)) / 50)
+    for i in range(len(logs)):
+        step = 1e-5 * (np.arange(len(logs)) == i)
+        ends = [uneven(logs + sign * step, owners, 50)[0] for sign in (1, -1)]
+        assert slopes[i] == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-8)
+
+
+def test_strength_of_labels_is_that_of_squares_of_the_same_slope_and_curvature(rng):
+    _, problem = drawn_problem(rng, loss=Logistic())
+    squared = at_noise(replace(problem, loss=Squared()), 0.3)
+    assert squared.strength == pytest.approx(0.3 / len(problem.y))
+    logistic = at_noise(problem, 0.3)
+    assert logistic.strength == pytest.approx(squared.strength / 4 + 1 / 4 / len(problem.y))
+
+
+def test_kernels_that_bring_less_than_their_parameters_cost_are_taken_back(rng, monkeypatch):
+    family, problem = drawn_problem(rng)
+    solver = WidthSearch((Stage(150, 3, 5),))
+    monkeypatch.setattr("manykernels.solvers.widths.search.ROUND_GAIN", -np.inf)
+    monkeypatch.setattr("manykernels.solvers.widths.search.PARAMETER_COST", 1e6)
+    *rounds, last = solver.iterate(problem, family, rng)
+    counts = [parameters(one.found.kernels) for one in rounds]
+    assert all(after < before for before, after in pairwise(counts))
+    assert parameters(last.weights[0]) == counts[-1]
+
+
 def test_a_slide_gains_evidence(rng):
     family, problem = drawn_problem(rng)
     kernels, theta = drawn_kernels(rng), np.full(6, 1 / 6)
@@ -163,7 +203,9 @@ def test_a_slide_gains_evidence(rng):
     moved = slide(problem, family, kernels, theta, 0.1, 10)
     gram = family.gram(moved.kernels, moved.theta)
     after = minus_log_evidence(y, gram, moved.noise * spread)
-    assert after == pytest.approx(moved.value, abs=0.1)  # flat columns are left out
+    logs, owners = widths_and_owners(moved.kernels)
+    # Flat columns are left out.
+    assert after + uneven(logs, owners, len(y))[0] == pytest.approx(moved.value, abs=0.1)
     assert after < before - 0.1
     assert moved.theta.sum() == pytest.approx(1.0)
     assert {shape for shape, _, _ in moved.kernels} <= {"gaussian", "laplace", "radial"}
@@ -172,7 +214,7 @@ def test_a_slide_gains_evidence(rng):
 def test_a_slide_never_ends_without_kernels(rng):
     X = rng.normal(size=(60, 1))
     problem = Problem(X.copy(), np.full(60, 1 / 60), Squared(), 1e-3, 1.0, True)
-    kernels = [("gaussian", (0,), (2e-3,))]  # flat from the start, and it takes no step
+    kernels = [("gaussian", (0,), (1.1e-4,))]  # flat from the start, and it takes no step
     moved = slide(problem, WidthFamily(WidthRows(X)), kernels, np.ones(1), 1e-4, 0)
     assert moved.kernels == kernels
     np.testing.assert_array_equal(moved.theta, [1.0])

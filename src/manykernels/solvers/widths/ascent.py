@@ -9,12 +9,14 @@ from ...arrays import Array
 from ...bases.width_rows import WidthKernel
 from .scores import WidthScores
 
-LEAST_WIDTH, LARGEST_WIDTH = 1e-3, 50.0
-"""Widths that an ascent may try, for columns of variance about one. Those of the prototype."""
+LEAST_WIDTH, LARGEST_WIDTH = 1e-4, 50.0
+"""Widths that an ascent may try, for columns of variance about one. Functions that are nearly
+linear need small ones."""
 
-FLAT_WIDTH = 3e-3
+FLAT_WIDTH = 2e-4
 """Columns of smaller widths leave a kernel: with columns of variance about one their factor stays
-within some 1 % of one for most pairs of rows. Set by judgement, not measured."""
+within some 0.1 % of one for most pairs of rows. With 3e-3 as the limit, columns of linear effects
+left: on 200 rows of ten such columns R2 was .28 for .39."""
 
 
 def climb(

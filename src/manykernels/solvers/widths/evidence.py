@@ -83,21 +83,24 @@ class WidthEvidence:
             gram += factors[-1] * self.fixed
         n, outputs = self.y.shape
         gram[np.diag_indices(n)] += setting.noise * self.spread
-        lower = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
-        alpha, inverse = cho_solve(lower, self.y), inverse_of(lower[0])
+        # The lower triangle in LAPACK's order of memory is the upper one in ours.
+        lower = cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
+        logs = np.log(np.diag(lower[0])).sum()
+        alpha, inverse = cho_solve(lower, self.y), upper_inverse(lower[0])
         sizes = np.maximum(np.sum(self.y * alpha, axis=0), np.finfo(float).tiny)
-        value = np.log(np.diag(lower[0])).sum() / n + np.log(sizes).mean() / 2
+        value = logs / n + np.log(sizes).mean() / 2
         inverse = inverse / n - (alpha / (sizes * outputs)) @ alpha.T
         scores.weighed_by(inverse)
         own, moves = scores.scored(self.shapes, setting.widths, values, together)
         if self.fixed is not None:
-            own = np.append(own, np.sum(inverse * self.fixed))
+            twice = 2 * np.sum(np.triu(inverse, 1) * self.fixed)
+            own = np.append(own, twice + np.diag(inverse) @ np.diag(self.fixed))
         by_noise = setting.noise * float(np.diag(inverse) @ self.spread) / 2
         by_width = factors[:count, None] * moves / 2
         return float(value), Setting(self.scales * own / 2, by_width, by_noise)
 
 
-def inverse_of(lower: Array) -> Array:
-    """Return the inverse of a matrix from its lower Cholesky factor."""
-    inverse, _ = lapack.dpotri(lower, lower=1)
-    return np.tril(inverse) + np.tril(inverse, -1).T
+def upper_inverse(lower: Array) -> Array:
+    """Return the upper triangle of an inverse from the Cholesky factor; the factor is lost."""
+    inverse, _ = lapack.dpotri(lower, lower=1, overwrite_c=1)
+    return inverse.T

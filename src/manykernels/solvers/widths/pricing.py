@@ -16,6 +16,7 @@ from ...families import WidthFamily
 from ...objective import Problem
 from .ascent import ascend, climb, widths_of
 from .scores import PAIRED_COLUMNS, WidthScores
+from .threads import side_by_side
 
 ISOTROPIC = (0.05, 0.3, 1.0, 4.0)
 """Widths of the first kernels, all columns together; those of the prototype."""
@@ -72,13 +73,20 @@ class Pricing(NamedTuple):
         kernels of equal widths for all columns that were found to matter are returned beside them.
         """
         scores = self.scores(family, alpha, heavy, rng)
-        out = []
-        for shape in family.shapes:
-            for starts in starting_widths(scores, heavy, rng):
-                values = scores.of([shape] * len(starts), np.array(starts))[0]
-                start = starts[int(np.argmax(values))]
-                out.append(climb(scores, shape, start, family.degree, self.steps))
-        found = [kernel for kernel in out if kernel is not None]
+        starts = [
+            (shape, several)
+            for shape in family.shapes
+            for several in starting_widths(scores, heavy, rng)
+        ]
+
+        def climbed(shape: str, several: list[Array]) -> WidthKernel | None:
+            values = scores.of([shape] * len(several), np.array(several))[0]
+            start = several[int(np.argmax(values))]
+            return climb(scores, shape, start, family.degree, self.steps)
+
+        with side_by_side() as together:
+            ends = together(climbed, *zip(*starts, strict=True))
+        found = [kernel for kernel in ends if kernel is not None]
         if scores.count > PAIRED_COLUMNS and family.degree == scores.count:
             few = [kernel[1] for kernel in [*heavy, *found] if len(kernel[1]) < PAIRED_COLUMNS]
             union = tuple(sorted({j for columns in few for j in columns}))

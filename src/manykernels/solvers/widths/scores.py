@@ -78,6 +78,7 @@ class WidthScores:
         # ones are mostly rounding. What such pairs add to a slope is less than the root itself.
         self.least_root = float(np.sqrt(np.finfo(dtype).eps))
         self.apart = np.triu_indices(self.rows, 1)
+        self.places = self.apart[0] * self.rows + self.apart[1]
         self.unpaired = np.setdiff1d(np.arange(self.count), paired)
         self.blocks = []
         for part in self._parts():
@@ -102,11 +103,14 @@ class WidthScores:
         self._weigh(spread * alpha @ alpha.T, float(np.sum(alpha**2)))
 
     def weighed_by(self, matrix: Array) -> None:
-        r"""Let scores be :math:`\langle M, K\rangle` for a symmetric matrix M."""
+        r"""Let scores be :math:`\langle M, K\rangle` for a symmetric matrix M.
+
+        Only its upper triangle is looked at.
+        """
         self._weigh(matrix, float(np.trace(matrix)))
 
     def _weigh(self, matrix: Array, trace: float) -> None:
-        outer = matrix[self.apart].astype(self.dtype)
+        outer = matrix.ravel()[self.places].astype(self.dtype)
         for block, part in zip(self.blocks, self._parts(), strict=True):
             block.outer = outer[part]
         self.trace = trace
@@ -174,13 +178,12 @@ class WidthScores:
         return self.trace + 2 * sums, -2 * widths * slopes
 
     def summed(self, factors: Array, values: Sequence[Array]) -> Array:
-        """Return the sum of kernels, given by their values, times factors; of shape (n, n)."""
+        """Return the upper triangle, shape (n, n), of the sum of kernels times factors."""
         small = factors.astype(self.dtype)
-        total = np.zeros((self.rows, self.rows))
-        total[self.apart] = np.concatenate([small @ own for own in values])
-        total += total.T
-        total[np.diag_indices_from(total)] = factors.sum()
-        return total
+        total = np.zeros(self.rows**2)
+        total[self.places] = np.concatenate([small @ own for own in values])
+        total[:: self.rows + 1] = factors.sum()
+        return total.reshape(self.rows, self.rows)
 
     def _wide(self, shapes: Sequence[str], widths: Array) -> list[int]:
         """Return the numbers of the kernels that have columns whose distances are not held."""
@@ -191,13 +194,14 @@ class WidthScores:
         """Return minus the squared distances of all pairs of rows, by products of the rows."""
         scaled = self.points * np.sqrt(widths[self.owners]).astype(self.dtype)
         left, right = squared_factors(scaled, scaled)
-        return np.minimum((left @ right)[self.apart], 0.0)
+        return np.minimum((left @ right).ravel()[self.places], 0.0)
 
     def _wide_moments(self, weighted: Array) -> Array:
         """Return the sums of weights times squared distances in each column."""
-        square = np.zeros((self.rows, self.rows), dtype=self.dtype)
-        square[self.apart] = weighted
-        square += square.T
+        flat = np.zeros(self.rows**2, dtype=self.dtype)
+        flat[self.places] = weighted
+        square = flat.reshape(self.rows, self.rows)
+        square = square + square.T
         own = square.sum(axis=1) @ self.points**2
         cross = np.einsum("ij,ij->j", self.points, square @ self.points)
         return np.bincount(self.owners, own - cross, minlength=self.count)

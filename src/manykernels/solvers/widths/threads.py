@@ -24,14 +24,19 @@ def _blas() -> ThreadpoolController:
 def side_by_side() -> Iterator[Together]:
     """Return what maps a function over arguments on as many threads as BLAS may use.
 
-    Meanwhile BLAS itself uses one thread.
+    While it does, BLAS itself uses one thread.
     """
     count = max((pool["num_threads"] for pool in _blas().info()), default=1)
     if count == 1:
         yield one_by_one
         return
-    with _blas().limit(limits=1), ThreadPoolExecutor(count) as pool:
-        yield lambda work, *arguments: [*pool.map(work, *arguments)]
+    with ThreadPoolExecutor(count) as pool:
+
+        def mapped(work: Callable[..., object], *arguments: Iterable[object]) -> list[Any]:
+            with _blas().limit(limits=1):
+                return [*pool.map(work, *arguments)]
+
+        yield mapped
 
 
 def one_by_one(work: Callable[..., object], *arguments: Iterable[object]) -> list[Any]:
