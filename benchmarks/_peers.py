@@ -158,8 +158,8 @@ class FeatureMachine:
         inside, outside = _halves(y, self.classes, self.seed, 0.2)
         best = -np.inf
         for kernel in ("l2", "l1"):
-            for bandwidth in (3.0, 10.0, 30.0):
-                for ridge in (1e-3, 1e-1):
+            for bandwidth in (1.0, 3.0, 10.0, 30.0):
+                for ridge in (1e-4, 1e-2, 1e-1):
                     parts = rows[inside], targets[inside], rows[outside], targets[outside]
                     trial = self._fitted(kernel, bandwidth, ridge, *parts)
                     score = self._score(trial, rows[outside], targets[outside])
@@ -197,7 +197,7 @@ class KernelRidge:
     """
 
     WIDTHS = (0.05, 0.2, 1.0, 3.0)  # divided by the number of columns
-    RIDGES = (1e-3, 1e-2, 1e-1, 1.0)
+    RIDGES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
     def __init__(self, shape, rows, tuning_rows, classes, seed):
         self.shape, self.rows, self.tuning_rows = shape, rows, tuning_rows

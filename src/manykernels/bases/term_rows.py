@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +14,35 @@ from ..arrays import Array, Product
 from ..backend import beside, filled, namespace, on_host, to_host
 from ..limits import DEVICE_BLOCK_BYTES, HOST_BLOCK_BYTES
 from .features import FeatureBlocks
+
+KEPT_ROWS = 4_000
+"""Most rows whose kernel is kept once it is made, 128 MB: as many as systems are factorised for
+(``solvers/widths/whole.py``), which need it at every strength."""
+
+
+BLOCK_ROWS = 64
+"""Rows made at a time at the least: matrix products of fewer are slow. Set by judgement."""
+
+
+class Partners(NamedTuple):
+    """Terms with the same first factor.
+
+    Attributes
+    ----------
+    first : ndarray of int
+        The columns of the first factor among all features.
+    constant : float
+        The weight of the first factor alone.
+    partners : ndarray of int
+        The columns of all second factors.
+    scales : ndarray
+        The weight of each of these columns' term.
+    """
+
+    first: Array
+    constant: float
+    partners: Array
+    scales: Array
 
 
 class TermRows:
@@ -46,50 +78,80 @@ class TermRows:
     def kernel(self, other: TermRows, bits: int = 64) -> Array:
         """Return the kernel between own rows and others, in the precision of ``bits``.
 
-        For m other rows and R features of columns O(n m R), and O(n m) for each term.
+        The terms with the same first factor are that factor's kernel times a sum of kernels, which
+        is one matrix product. For m other rows O(n m R) for each first factor, R the features of
+        its partners. That of few rows with themselves is made once and kept.
         """
+        if other is self and self.rows <= KEPT_ROWS:
+            xp = namespace(self._own)
+            return xp.astype(self._own, getattr(xp, f"float{bits}"), copy=False)
+        return self._made(other, bits)
+
+    @cached_property
+    def _own(self) -> Array:
+        """The kernel between own rows."""
+        return self._made(self, 64)
+
+    def _made(self, other: TermRows, bits: int) -> Array:
         place = self.blocks.features
-        xp, out = namespace(place), filled(0.0, (self.rows, other.rows), place, bits)
+        xp, out = namespace(place), filled(self._constant, (self.rows, other.rows), place, bits)
         ours, theirs = (
-            [
-                xp.astype(side.blocks.block(j), out.dtype, copy=False)
-                for j in range(side.blocks.count)
-            ]
-            for side in (self, other)
+            xp.astype(side.blocks.features, out.dtype, copy=False) for side in (self, other)
         )
         room = HOST_BLOCK_BYTES if on_host(place) else DEVICE_BLOCK_BYTES
-        height = max(1, room // (8 * (len(ours) + 2) * max(1, other.rows)))
-        for start in range(0, self.rows, height):
-            rows = slice(start, start + height)
-            base = [left[rows, :] @ right.T for left, right in zip(ours, theirs, strict=True)]
-            out[rows, :] = self._sum(base, out[rows, :])
+        height = max(BLOCK_ROWS, room // (8 * 3 * max(1, other.rows)))
+        for part in self._by_first:
+            first = beside(part.first, place)
+            partners, scales = beside(part.partners, place), beside(part.scales, place, out.dtype)
+            left, right = xp.take(ours, first, axis=1), xp.take(theirs, first, axis=1).T
+            sums, others = (
+                xp.take(ours, partners, axis=1) * scales[None, :],
+                xp.take(theirs, partners, axis=1).T,
+            )
+            for start in range(0, self.rows, height):
+                rows = slice(start, start + height)
+                inner = sums[rows, :] @ others + part.constant
+                out[rows, :] += (left[rows, :] @ right) * inner
         return out
 
     def diagonal(self) -> Array:
         """Return the kernel of each row with itself, on the host."""
-        count = range(self.blocks.count)
-        squares = [np.sum(to_host(self.blocks.block(j)) ** 2, axis=1) for j in count]
-        return np.asarray(self._sum(squares, np.zeros(self.rows)))
-
-    def _sum(self, base: Sequence[Array], zeros: Array) -> Array:
-        """Return the weighted sum of products of base kernels, given by their values."""
-        total = zeros + sum(
-            weight for i, weight in zip(self.products, self.weights.tolist(), strict=True) if not i
-        )
-        for first, partners in self._by_first().items():
-            beside_first = zeros
-            for second, weight in partners:
-                beside_first = beside_first + (weight if second is None else weight * base[second])
-            total = total + base[first] * beside_first
+        squares = to_host(self.blocks.features) ** 2
+        total = np.full(self.rows, self._constant)
+        for part in self._by_first:
+            inner = squares[:, part.partners] @ part.scales + part.constant
+            total += squares[:, part.first].sum(axis=1) * inner
         return total
 
-    def _by_first(self) -> dict[int, list[tuple[int | None, float]]]:
-        """Return the second factors of products and their weights, by the first factor."""
-        found: dict[int, list[tuple[int | None, float]]] = defaultdict(list)
+    @property
+    def _constant(self) -> float:
+        """The weight of the constant term."""
+        weights = zip(self.products, self.weights.tolist(), strict=True)
+        return float(sum(weight for product, weight in weights if not product))
+
+    @cached_property
+    def _by_first(self) -> list[Partners]:
+        """The terms by their first factor."""
+        edges = pairwise(self.blocks.offsets.tolist())
+        columns = [np.arange(start, stop) for start, stop in edges]
+        constants: dict[int, float] = defaultdict(float)
+        found: dict[int, list[tuple[int, float]]] = defaultdict(list)
         for product, weight in zip(self.products, self.weights.tolist(), strict=True):
-            if product:
-                found[product[0]].append((product[1] if len(product) > 1 else None, weight))
-        return found
+            if len(product) == 1:
+                constants[product[0]] += weight
+            elif product:
+                found[product[0]].append((product[1], weight))
+        return [
+            Partners(
+                columns[first],
+                constants[first],
+                np.concatenate([columns[0][:0], *(columns[j] for j, _ in found[first])]),
+                np.concatenate(
+                    [np.empty(0), *(np.full(len(columns[j]), w) for j, w in found[first])]
+                ),
+            )
+            for first in sorted({*constants, *found})
+        ]
 
     def coefficients(self, alpha: Array) -> list[Array]:
         """Return the coefficients of each term's features in an expansion, on the host.
