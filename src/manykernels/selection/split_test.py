@@ -102,6 +102,8 @@ class SplitTest(Selection):
         What ``level`` says of the sure terms and what it does not, in words.
     how_sure_ : HowSure
         All of this for a model: ``model.explain(how_sure=test)``, figures and reports take it.
+    q_ : int
+        Number of terms that a split selects at the most.
     n_terms_ : float
         Number of terms to select from.
     n_splits_ : int
@@ -186,10 +188,8 @@ class SplitTest(Selection):
                 "likelihood-ratio test has no weights; got several. Use StabilitySelection."
             )
         splits = self._splits(spec, source)
-        q = self.q
-        if q is None:
-            q = int(np.clip(len(source.prepared.y) // ROWS_A_TERM, 2, MOST_TESTED))
-        picked = self._work(spec, partial(pick, source, q), splits, "splits")
+        self.q_ = self.q if self.q is not None else default_q(len(source.prepared.y))
+        picked = self._work(spec, partial(pick, source, self.q_), splits, "splits")
         self.n_splits_ = len(picked)
         tested = [
             within_budget(picks, self._budget(spec, source, test))
@@ -216,7 +216,7 @@ class SplitTest(Selection):
             sure = family_wise(p_values, self.level)
         else:
             # Of a term with a p-value below 1 more than half of the splits selected it.
-            sure = false_discovery_rate(p_values, self.level, 2 * q)
+            sure = false_discovery_rate(p_values, self.level, 2 * self.q_)
         self._keep(source, evidence, p_values, sure)
         meaning = f"{PROMISES[self.control].format(level=100 * self.level)} {CAUTION}"
         self._conclude(source, meaning, self.n_splits_, self.n_splits)
@@ -237,6 +237,11 @@ class SplitTest(Selection):
         y = source.prepared.y[test]
         events = np.minimum((y > 0).sum(axis=0), (y < 0).sum(axis=0)).min()
         return min(half, int(events) // EVENTS_A_FEATURE)
+
+
+def default_q(rows: int) -> int:
+    """Return the number of terms that a split of some rows selects unless told otherwise."""
+    return int(np.clip(rows // ROWS_A_TERM, 2, MOST_TESTED))
 
 
 def extremes(values: Array) -> tuple[float, float]:
