@@ -8,19 +8,22 @@ from sklearn.preprocessing import StandardScaler
 
 STRENGTHS = 100
 SMALLEST = 1e-3
+MOST_DOUBLES = 100_000
+"""Monomials above which their table is in single precision, to fit in memory."""
+
 BLOCK = 10
 """Strengths that are computed before looking whether errors still fall."""
 
 PATIENCE = 20
-"""Strengths without a smaller mean error over folds after which the path ends: weaker ones cost
-most, and were never chosen in a full path of design seeds."""
+"""Strengths without a smaller mean error over folds after which the path ends: the weaker ones
+cost most. Set by judgement."""
 
 
 class MonomialLasso:
     """celer's Lasso on all monomials of standardised columns, each standardised.
 
     100 strengths down to a thousandth of the largest useful one, evenly in logarithm, and five
-    folds; the path ends when its weaker half brings nothing.
+    folds; the path ends when PATIENCE strengths bring nothing.
     """
 
     def __init__(self, degree, folds):
@@ -29,12 +32,13 @@ class MonomialLasso:
     def fit(self, X, y):
         self.first = StandardScaler().fit(X)
         self.terms = monomials(X.shape[1], self.degree)
+        self.kind = np.float32 if len(self.terms) > MOST_DOUBLES else np.float64
         columns = self._products(X)
         self.centre, self.spread = columns.mean(axis=0), columns.std(axis=0)
         columns -= self.centre
         columns /= self.spread
         self.level = y.mean()
-        self.columns, self.y = columns, y - self.level
+        self.columns, self.y = columns, (y - self.level).astype(self.kind)
         largest = np.abs(columns.T @ self.y).max() / len(y)
         self.strengths = np.geomspace(largest, SMALLEST * largest, STRENGTHS)
         self.errors = self._errors()
@@ -81,7 +85,7 @@ class MonomialLasso:
     def _products(self, X, used=None):
         X = self.first.transform(X)
         terms = self.terms if used is None else [self.terms[i] for i in used]
-        out = np.empty((len(X), len(terms)), order="F")
+        out = np.empty((len(X), len(terms)), order="F", dtype=self.kind)
         for place, term in enumerate(terms):
             out[:, place] = X[:, list(term)].prod(axis=1)
         return out
@@ -99,9 +103,19 @@ def monomials(columns, degree):
 
 
 def lasso_path(columns, y, strengths, start):
+    """Return celer's coefficients along some strengths; all arrays must be of one kind for it."""
     import celer
 
-    return celer.celer_path(columns, y, pb="lasso", alphas=strengths, coef_init=start, tol=1e-4)[1]
+    kind = columns.dtype
+    return celer.celer_path(
+        columns,
+        y.astype(kind),
+        pb="lasso",
+        alphas=strengths.astype(kind),
+        coef_init=start,
+        weights=np.ones(columns.shape[1], dtype=kind),
+        tol=1e-4,
+    )[1]
 
 
 class ForestImportance(RegressorMixin, BaseEstimator):
