@@ -14,7 +14,7 @@ STABLE, CHOSEN, EBM = "StabilitySelection", "ours, chosen", "EBM"
 KNOCKOFFS, KNOCKOFFS_TREES = "knockoffs, Lasso", "knockoffs, forest"
 
 MONOMIAL_MODES = {
-    "standardised": {"p": 1, "standardize_terms": True},
+    "standardised": {"p": 1, "standardize_terms": True, "n_alphas": 50},
     "standardised, debias": {"p": 1, "standardize_terms": True, "debias": True},
     "as they are": {"p": 1, "standardize_terms": False},
     "greedy": {"solver": "greedy"},
