@@ -44,10 +44,14 @@ def _memory(name):
     return float("nan")
 
 
-def write_page(name, title, text, tables, script):
-    """Write docs/benchmarks/NAME.md with its tables, (heading, words if any, frame) each."""
+def write_page(name, title, text, tables, script, where=None):
+    """Write docs/benchmarks/NAME.md with its tables, (heading, words if any, frame) each.
+
+    ``where`` are the words for the machine that made the results, if it is not this one.
+    """
     DOCS.mkdir(parents=True, exist_ok=True)
-    page = [f"# {title}\n", f"Made by `python dev.py bench benchmarks/{script}` on {machine()}.\n"]
+    where = where or machine()
+    page = [f"# {title}\n", f"Made by `python dev.py bench benchmarks/{script}` on {where}.\n"]
     page.append(text.strip() + "\n")
     for heading, *words, frame in tables:
         page += [f"## {heading}\n", *(part.strip() + "\n" for part in words), markdown(frame)]

@@ -1,6 +1,7 @@
 """Oracles: slow, plain versions of what the library computes, and properties to assert."""
 
 import os
+from itertools import combinations
 from pathlib import Path
 
 import cvxpy as cp
@@ -244,3 +245,20 @@ def paper_data(name):
     X, y = values[:, :-1], values[:, -1:]
     X = X[:, X.std(axis=0) > 0]
     return (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
+
+
+def closed_tests(p_values):
+    """Return p-values of hypotheses in order, the k-th of weight 1/k, by tests of all their sets.
+
+    A set of hypotheses is tested by the smallest ratio of p-value and weight, times the weights of
+    the set; each hypothesis has the largest value of the sets it is in.
+    """
+    weights = 1 / np.arange(1, len(p_values) + 1)
+    out = np.zeros(len(p_values))
+    for size in range(1, len(p_values) + 1):
+        for some in combinations(range(len(p_values)), size):
+            own = list(some)
+            out[own] = np.maximum(
+                out[own], np.min(p_values[own] / weights[own]) * weights[own].sum()
+            )
+    return np.minimum(1.0, out)

@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from checks import closed_tests
 from manykernels.how_sure import Group
 from manykernels.selection.groups import correlations, in_groups
 from manykernels.selection.partial_tests import (
     chance_bound,
     false_discovery_rate,
     family_wise,
+    one_by_one,
     partial_p_values,
+    shares_of_error,
+    step_down,
     twice_median,
 )
 
@@ -103,6 +107,36 @@ def test_twice_the_median_is_a_p_value_whatever_the_dependence():
     found = twice_median(p_values)
     for level in (0.05, 0.1, 0.2):
         assert np.mean(found <= level) <= level
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_steps_down_are_the_closed_test_of_all_intersections(seed):
+    p_values = np.random.default_rng(seed).beta(0.3, 3, size=7)
+    np.testing.assert_allclose(step_down(p_values), closed_tests(p_values), rtol=1e-12)
+    assert np.all(step_down(p_values) <= one_by_one(p_values) * (1 + 1e-12))
+
+
+def test_adjusted_p_values_by_hand():
+    np.testing.assert_allclose(shares_of_error(3), np.array([6, 3, 2]) / 11)
+    np.testing.assert_allclose(one_by_one(np.array([0.01, 0.03])), [0.015, 0.09])
+    np.testing.assert_allclose(step_down(np.array([0.01, 0.03])), [0.015, 0.03])
+    assert step_down(np.array([0.9, 0.9])).tolist() == [1.0, 1.0]
+
+
+def test_adjusted_p_values_keep_their_promises():
+    rng = np.random.default_rng(0)
+    # The first and third hypotheses are false; the others depend on each other.
+    draws, level = 4000, 0.1
+    common = rng.normal(size=(draws, 1))
+    z = np.sqrt(0.5) * (common + rng.normal(size=(draws, 6)))
+    z[:, [0, 2]] += 4
+    p_values = stats.norm.sf(z)
+    true = [1, 3, 4, 5]
+    any_ = np.mean([step_down(p)[true].min() <= level for p in p_values])
+    count = np.mean([(one_by_one(p)[true] <= level).sum() for p in p_values])
+    slack = 3 * np.sqrt(level / draws)
+    assert any_ <= level + slack
+    assert count <= level + slack
 
 
 def test_rejections_by_hand():

@@ -116,6 +116,43 @@ def _p_value(
     return float(stats.f.sf((gain / freed) / (with_all / left), freed, left))
 
 
+def shares_of_error(count: int) -> Array:
+    """Return how a level of error is shared between terms in their order: as 1, 1/2, 1/3, ..
+
+    The order, that of selection, must not depend on the rows of the tests. Terms that entered
+    first are more often true.
+    """
+    weights = 1 / np.arange(1, count + 1)
+    return np.asarray(weights / weights.sum())
+
+
+def one_by_one(p_values: Array) -> Array:
+    """Return p-values divided by the share of the error that each has, in order, at most 1.
+
+    The expected number of true hypotheses with a value <= a is at most a (Bonferroni, weighted).
+    """
+    return np.minimum(1.0, p_values / shares_of_error(len(p_values)))
+
+
+def step_down(p_values: Array) -> Array:
+    r"""Return p-values, in the order of selection, for all terms of a split together.
+
+    Holm's procedure with weights: the smallest ratio of p-value and share counts for itself, the
+    next as if only the others were left, and so on. With shares :math:`w_i`, ratios in rising
+    order,
+
+    .. math:: \tilde p_{(i)} = \max_{k \le i} \frac{p_{(k)}}{w_{(k)}} \sum_{l \ge k} w_{(l)}.
+
+    The probability that any true hypothesis has a value <= a is at most a, for every a.
+    """
+    shares = shares_of_error(len(p_values))
+    order = np.argsort(p_values / shares, kind="stable")
+    left = np.cumsum(shares[order][::-1])[::-1]
+    out = np.empty(len(p_values))
+    out[order] = np.minimum(1.0, np.maximum.accumulate(p_values[order] / shares[order] * left))
+    return out
+
+
 def twice_median(p_values: Array) -> Array:
     """Return twice the median over splits, the first axis, at most 1.
 
@@ -129,7 +166,7 @@ def twice_median(p_values: Array) -> Array:
 def family_wise(p_values: Array, level: float) -> Array:
     """Tell which hypotheses are rejected if any false rejection is to have a chance <= level.
 
-    The p-values have been multiplied by the number of terms that a split selected.
+    The p-values have been adjusted for the number of terms that a split selected (step_down).
     """
     return np.asarray(p_values <= level)
 
@@ -140,7 +177,7 @@ def false_discovery_rate(p_values: Array, level: float, most: int) -> Array:
     The h smallest are, with :math:`h = \max\{i: P_{(i)} \le i\, level/\sum_{k \le most} 1/k\}`
     (Benjamini and Yekutieli, under any dependence). ``most`` must be fixed before looking: the
     largest number of terms that can be rejected. P-values of 1 never are. The p-values have been
-    multiplied by the number of terms that a split selected, and are not once more.
+    adjusted for the number of terms that a split selected (one_by_one), and are not once more.
     """
     order = np.argsort(p_values, kind="stable")
     harmonic = float(np.sum(1 / np.arange(1, max(1, most) + 1)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -11,9 +12,16 @@ from ..arrays import Array
 from ..backend import generator
 from ..notices import notify
 from ..spec import Spec
-from .base import Selection, cut, strata_of
+from .base import Evidence, Selection, cut, strata_of
 from .checks import check_numbers
-from .partial_tests import false_discovery_rate, family_wise, partial_p_values, twice_median
+from .partial_tests import (
+    false_discovery_rate,
+    family_wise,
+    one_by_one,
+    partial_p_values,
+    step_down,
+    twice_median,
+)
 from .sources import Picks, TermSource
 
 ROWS_A_TERM = 20
@@ -52,7 +60,7 @@ class SplitTest(Selection):
     On each split the first rows select ``q`` terms, along the path of the estimator. The other
     rows, which had no part in that, test each of them: the partial F test of its features beside
     those of all other selected terms (for classes the likelihood-ratio test of logistic
-    regression). The p-value is multiplied by the number of terms selected; a term that is not
+    regression). The p-values are made larger for the number of terms selected; a term that is not
     selected has p-value 1. Twice the median over splits is a p-value again, whatever the splits
     have in common (Meinshausen, Meier and Bühlmann, 2009).
 
@@ -102,6 +110,8 @@ class SplitTest(Selection):
         What ``level`` says of the sure terms and what it does not, in words.
     how_sure_ : HowSure
         All of this for a model: ``model.explain(how_sure=test)``, figures and reports take it.
+    q_ : int
+        Number of terms that a split selects at the most.
     n_terms_ : float
         Number of terms to select from.
     n_splits_ : int
@@ -120,6 +130,14 @@ class SplitTest(Selection):
     with it (a proxy) can be called sure; the median over splits makes that rare, not impossible.
     Tests assume noise that is independent between rows; the F test also that it is normal and of
     the same variance. Sample weights are taken as one over the variance of a row.
+
+    For the number of terms selected p-values are adjusted by Holm's step-down procedure, the k-th
+    term that was selected with a weight of 1/k: terms that enter first are more often true, and the
+    order does not depend on the rows of the test. If on each split any true hypothesis has a value
+    <= a/2 with a probability of a/2 at most, the share of the splits on which one has is a/2 at
+    most on average, so that it is a half or more, as it must be for a median <= a/2, with a
+    probability of a at most. For false discovery rates the expected number counts, and the same
+    weights are used without steps.
 
     A split costs one path of models on a share of the rows, and O(n m^2) for each term tested, with
     m features altogether.
@@ -186,10 +204,8 @@ class SplitTest(Selection):
                 "likelihood-ratio test has no weights; got several. Use StabilitySelection."
             )
         splits = self._splits(spec, source)
-        q = self.q
-        if q is None:
-            q = int(np.clip(len(source.prepared.y) // ROWS_A_TERM, 2, MOST_TESTED))
-        picked = self._work(spec, partial(pick, source, q), splits, "splits")
+        self.q_ = self.q if self.q is not None else default_q(len(source.prepared.y))
+        picked = self._work(spec, partial(pick, source, self.q_), splits, "splits")
         self.n_splits_ = len(picked)
         tested = [
             within_budget(picks, self._budget(spec, source, test))
@@ -202,25 +218,28 @@ class SplitTest(Selection):
                 UserWarning,
             )
         evidence = self._gathered(source, [picks.terms for picks, _ in tested])
-        owners = evidence.owners
-        table = np.ones((len(tested), len(evidence.groups)))
-        pairs = zip(tested, splits, strict=False)
+        owners, found = evidence.owners, []
         with source.prepared.rows.threads():
-            for place, ((picks, most), (_, test, _)) in enumerate(pairs):
+            for (picks, most), (_, test, _) in zip(tested, splits, strict=False):
                 own = [owners[term.name] for term in picks.terms]
-                found = split_p_values(spec, source, picks, own, test, most)
-                for group, p_value in found.items():
-                    table[place, group] = min(1.0, len(found) * p_value)
-        p_values = twice_median(table)
-        if self.control == "family-wise":
+                found.append(split_p_values(spec, source, picks, own, test, most))
+        self._judge(source, evidence, found)
+        return self
+
+    def _judge(
+        self, source: TermSource, evidence: Evidence, found: Sequence[dict[int, float]]
+    ) -> None:
+        """Say which groups are sure, by their p-values on all splits, in the order of selection."""
+        family = self.control == "family-wise"
+        p_values = aggregated(found, len(evidence.groups), step_down if family else one_by_one)
+        if family:
             sure = family_wise(p_values, self.level)
         else:
             # Of a term with a p-value below 1 more than half of the splits selected it.
-            sure = false_discovery_rate(p_values, self.level, 2 * q)
+            sure = false_discovery_rate(p_values, self.level, 2 * self.q_)
         self._keep(source, evidence, p_values, sure)
         meaning = f"{PROMISES[self.control].format(level=100 * self.level)} {CAUTION}"
         self._conclude(source, meaning, self.n_splits_, self.n_splits)
-        return self
 
     def _splits(self, spec: Spec, source: TermSource) -> list[tuple[Array, Array, int]]:
         """Return rows to select on, rows to test on and a seed for each split."""
@@ -237,6 +256,11 @@ class SplitTest(Selection):
         y = source.prepared.y[test]
         events = np.minimum((y > 0).sum(axis=0), (y < 0).sum(axis=0)).min()
         return min(half, int(events) // EVENTS_A_FEATURE)
+
+
+def default_q(rows: int) -> int:
+    """Return the number of terms that a split of some rows selects unless told otherwise."""
+    return int(np.clip(rows // ROWS_A_TERM, 2, MOST_TESTED))
 
 
 def extremes(values: Array) -> tuple[float, float]:
@@ -261,6 +285,17 @@ def within_budget(picks: Picks, budget: int) -> tuple[Picks, int]:
     terms = picks.terms[: max(0, room // least)]
     most = min(TERM_FEATURES, room // max(1, len(terms))) if terms else 1
     return Picks(terms, picks.rest), max(1, most)
+
+
+def aggregated(
+    found: Sequence[dict[int, float]], groups: int, adjusted: Callable[[Array], Array]
+) -> Array:
+    """Return a p-value for each group from those of all splits, adjusted for their number."""
+    table = np.ones((len(found), groups))
+    for line, own in zip(table, found, strict=True):
+        if own:
+            line[list(own)] = adjusted(np.array(list(own.values())))
+    return twice_median(table)
 
 
 def split_p_values(
