@@ -2,6 +2,7 @@
 
 import os
 import platform
+import resource
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -39,7 +40,8 @@ def _run(function, arguments, threads):
 
 def processor():
     """Return the seconds that the processor has worked for this process and ended ones of its."""
-    return sum(os.times()[:4])
+    others = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + others.ru_utime + others.ru_stime
 
 
 def _memory(name):

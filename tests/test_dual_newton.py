@@ -118,6 +118,10 @@ def test_products_with_the_features_of_all_kernels(members, degree, columns, rng
     coefficients = rng.normal(size=(family.distinct, 2))
     truth = features @ coefficients
     np.testing.assert_allclose(family.combine_all(coefficients), truth, atol=1e-12)
+    monkeypatch.setattr("manykernels.families.products.BATCH_ENTRIES", 0)
+    order = rng.permutation(family.distinct)
+    mixed = [family.indices()[i] for i in order.tolist()]
+    np.testing.assert_allclose(family.combine(mixed, coefficients[order]), truth, atol=1e-12)
 
 
 @pytest.mark.parametrize("members", [Monomials(), Interactions(), Tuples(2.0)])

@@ -16,7 +16,7 @@ from ..backend import approximately, beside, dense, on_host, times
 from ..bases import BaseKernels
 from ..bases.columns import all_products_of_columns
 from ..bases.pairs import combine_pairs, inner_of_pairs, sum_of_tables
-from ..limits import POLYNOMIAL_BYTES
+from ..limits import BATCH_ENTRIES, POLYNOMIAL_BYTES
 from .base import KernelFamily, as_numbers
 from .index_sets import IndexSet, Monomials, all_indices, elementary, without
 from .pricing import Pricer, ProductPricer
@@ -191,6 +191,30 @@ class ProductFamily(KernelFamily):
         if self.degree > 1:
             out += combine_pairs(dense(self.bases.matrix), parts[2], self.index_set.strict)
         return out
+
+    def combine(self, indices: Sequence[Any], coefficients: Array) -> Array:
+        """Return features times coefficients; by tables of pairs if they are many, of all kernels.
+
+        In any order: the kernels of a model are in that of their shares.
+        """
+        many = len(indices) == self.distinct and self.rows * len(indices) > BATCH_ENTRIES
+        if not (many and self.in_pairs):
+            return super().combine(indices, coefficients)
+        ordered = np.empty_like(coefficients)
+        ordered[self._positions(indices)] = coefficients
+        return self.combine_all(ordered)
+
+    def _positions(self, indices: Sequence[Any]) -> Array:
+        """Return where kernels of at most two factors are in the list of all."""
+        degrees = np.fromiter(map(len, indices), dtype=np.int64, count=len(indices))
+        factors = np.fromiter(chain(chain.from_iterable(indices), [0]), dtype=np.int64)
+        ends = np.cumsum(degrees)
+        first, last = factors[ends - degrees], factors[ends - 1]
+        count, strict = self.bases.count, int(self.index_set.strict)
+        # Pairs whose first factor is below i: count - strict of 0, one less of 1, and so on.
+        before = first * (count - strict) - first * (first - 1) // 2
+        pairs = 1 + count + before + last - first - strict
+        return np.where(degrees == 2, pairs, np.where(degrees == 1, 1 + first, 0))
 
     def inner_of_all(self, alpha: Array) -> Array | None:
         """Return inner products of all features with dual variables, by tables of pairs."""
