@@ -5,7 +5,7 @@ import pytest
 
 from manykernels import MKLRegressorCV
 from manykernels.bases import FeatureBlocks
-from manykernels.families import Interactions, Monomials, ProductFamily
+from manykernels.families import Interactions, Monomials, ProductFamily, Tuples
 from manykernels.limits import LISTED_LIMIT
 from manykernels.losses import Huber, Logistic, Squared
 from manykernels.objective import Problem, weights_of
@@ -14,6 +14,7 @@ from manykernels.solvers import FullPass, run
 from manykernels.solvers.dual_newton import (
     DualNewton,
     best_constant,
+    made,
     quadratic_model,
     sampled_kernel,
 )
@@ -107,13 +108,49 @@ def test_a_target_without_variation_needs_no_kernel(rng):
 
 @pytest.mark.parametrize("members", [Monomials(), Interactions()])
 @pytest.mark.parametrize("degree", [0, 1, 2])
-def test_inner_products_and_positions_of_all_kernels(members, degree, rng):
+@pytest.mark.parametrize("columns", [2, 100])
+def test_products_with_the_features_of_all_kernels(members, degree, columns, rng, monkeypatch):
+    """Pairs of columns in one block, and in several."""
+    monkeypatch.setattr("manykernels.bases.pairs.PAIR_COLUMNS", columns)
     family, _ = family_and_problem(rng, degree=degree, members=members)
-    alpha = rng.normal(size=(30, 2))
-    truth = family.features(family.indices())[0].T @ alpha
-    np.testing.assert_allclose(family.inner_of_all(alpha), truth, atol=1e-12)
+    alpha, features = rng.normal(size=(30, 2)), family.features(family.indices())[0]
+    np.testing.assert_allclose(family.inner_of_all(alpha), features.T @ alpha, atol=1e-12)
+    coefficients = rng.normal(size=(family.distinct, 2))
+    truth = features @ coefficients
+    np.testing.assert_allclose(family.combine_all(coefficients), truth, atol=1e-12)
+    monkeypatch.setattr("manykernels.families.products.BATCH_ENTRIES", 0)
+    order = rng.permutation(family.distinct)
+    mixed = [family.indices()[i] for i in order.tolist()]
+    np.testing.assert_allclose(family.combine(mixed, coefficients[order]), truth, atol=1e-12)
+
+
+@pytest.mark.parametrize("members", [Monomials(), Interactions(), Tuples(2.0)])
+def test_sums_of_some_kernels_by_their_positions(members, rng):
+    X = rng.normal(size=(9, 5))
+    family = ProductFamily(FeatureBlocks(X), 3, members, [1.0, 2.0, 3.0, 4.0])
     chosen = np.flatnonzero(rng.random(family.distinct) < 0.3)
-    assert family.listed(chosen) == [family.indices()[i] for i in chosen.tolist()]
+    theta = rng.random(len(chosen))
+    truth = family.gram([family.indices()[i] for i in chosen.tolist()], theta)
+    np.testing.assert_allclose(family.gram_of_some(chosen, theta), truth, atol=1e-12)
+
+
+def test_it_says_what_kernels_it_can_take(rng):
+    family, problem = family_and_problem(rng, degree=3)
+    with pytest.raises(ValueError, match="pairs of columns in memory; got others"):
+        run(DualNewton(), problem, family, rng, 1, 1e-2)
+
+
+def test_a_point_is_known_at_its_multiples(rng):
+    family, problem = family_and_problem(rng)
+    alpha = rng.normal(size=(30, 1))
+    point, other = (
+        made(problem, family, c * alpha, family.inner_of_all(c * alpha)) for c in (1.0, -3.0)
+    )
+    for name, value in vars(point.scaled(-3.0)).items():
+        np.testing.assert_allclose(value, getattr(other, name), rtol=1e-9, atol=1e-9, err_msg=name)
+    there = family.on(FeatureBlocks(rng.normal(size=(4, 12))))
+    truth = there.gram(family.indices(), point.theta, family) @ alpha
+    np.testing.assert_allclose(point.on(there), truth, atol=1e-10)
 
 
 def test_sampled_kernels_are_right_on_average(rng):

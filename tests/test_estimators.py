@@ -1,5 +1,6 @@
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from checks import interaction
 from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
+from manykernels.certificate import Certificate
+from manykernels.fitting.fit import warn_of
 from manykernels.kernels import Precomputed
 from manykernels.losses import Hinge, Huber
 from manykernels.potentials import power_norm
@@ -312,3 +315,21 @@ def test_notebooks_show_the_terms(rng):
     assert "can lower the objective by more than" in text
     greedy = MKLRegressorCV(degree=1, solver="greedy", cv=2).fit(X, y)
     assert "no certificate" in greedy._repr_html_()
+
+
+def test_a_fit_by_far_too_few_draws_names_a_way_out():
+    stop = SimpleNamespace(tol=1e-2)
+    spec = SimpleNamespace(strength=1.0, exponents=(4 / 3,), stop=stop)
+    result = SimpleNamespace(
+        certificate=Certificate(5.0, 5.0, "bound"),
+        solution=SimpleNamespace(objective=1.0),
+        indices=[],
+        interrupted=False,
+        converged=False,
+        n_iter=60,
+    )
+    with pytest.warns(ConvergenceWarning, match="Use a smaller degree, p=1 or solver='greedy'"):
+        warn_of(spec, result)
+    result.certificate = Certificate(0.5, 0.5, "bound")
+    with pytest.warns(ConvergenceWarning, match="Raise max_iter or max_time"):
+        warn_of(spec, result)

@@ -16,7 +16,7 @@ from manykernels.losses import (
     SquaredHinge,
 )
 from manykernels.objective import Problem
-from manykernels.solvers import run
+from manykernels.solvers import growing, run
 from manykernels.solvers.greedy import Greedy, debiased
 from manykernels.solvers.least_squares import Projection, Refit, fit_of
 
@@ -396,3 +396,13 @@ def test_debiasing_drops_the_penalty_and_copies(loss, rng):
     if loss == Squared():
         twice = debiased(problem, family, [*indices, (0,), ()])
         assert list(twice.indices) == indices
+
+
+def test_a_limit_of_time_cuts_the_first_look_at_all_kernels_short(rng):
+    family = ProductFamily(FeatureBlocks(rng.normal(size=(40, 60))), 3)
+    problem = problem_of(rng, family.features([(0,), (1, 2, 3)])[0].sum(axis=1))
+    late = run(Greedy(terms=5), problem, family, rng, 1000, 1e-6, max_time=1e-9)
+    assert len(late.indices) == 1
+    assert not late.converged
+    models = list(growing(Greedy(terms=5), problem, family, 1000, 1e-9, rng))
+    assert len(models) == 1

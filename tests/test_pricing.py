@@ -121,3 +121,15 @@ def test_pairs_feature_by_feature_are_what_enumeration_finds(
         np.testing.assert_allclose(found.scores, best, rtol=1e-8)
         own = [truth[index] for index in found.indices]
         np.testing.assert_allclose(own, found.scores, rtol=1e-8)
+
+
+def test_a_pricing_that_is_late_leaves_out_what_it_has_not_looked_at(rng, monkeypatch):
+    monkeypatch.setattr(module, "KEPT_SCORES", 0)
+    family = ProductFamily(FeatureBlocks(rng.normal(size=(9, 20))), 3)
+    alpha, weights = rng.normal(size=(9, 1)), np.full(9, 1 / 9)
+    price = pricer(family, weights)
+    whole, late = price.top(alpha, family.distinct), price.top(alpha, family.distinct, until=0.0)
+    truth = dict(zip(whole.indices, whole.scores.tolist(), strict=True))
+    assert 0 < len(late.indices) < len(whole.indices)
+    np.testing.assert_allclose(late.scores, [truth[index] for index in late.indices], rtol=1e-8)
+    assert np.all(np.diff(late.scores) <= 0)

@@ -51,6 +51,10 @@ judgement, not measured."""
 PAIR_ENTRIES = 4_000_000
 """Numbers of the r x r table of pairs held at a time: 32 MB. Set by judgement, not measured."""
 
+PAIR_COLUMNS = 128
+"""Columns whose pairs with all later ones are one matrix product: the more, the more pairs are made
+twice. Set by judgement, not measured."""
+
 BATCH_ENTRIES = 2**20
 """Numbers of products' features made at a time: 8 MB. Set by judgement, not measured."""
 

@@ -154,16 +154,18 @@ def best_weights(theta: Array, gradients: Array, nu: float) -> Array:
     return np.asarray(weights / power_norm(weights, nu))
 
 
-def weights_of(gradients: Array, power: float) -> Array:
+def weights_of(gradients: Array, power: float, norm: float | None = None) -> Array:
     r"""Return the weights that are best for the gradients at a dual point.
 
     With ``power`` :math:`\nu^*-1` they are :math:`(g_i/\|g\|_{\nu^*})^{\nu^*-1}`, of norm one in
     :math:`\nu`; where that would be zero, next to nothing. All zero where all gradients are.
+    ``norm`` is that of the gradients, if it is known.
     """
-    norm = power_norm(gradients, power + 1)
+    norm = power_norm(gradients, power + 1) if norm is None else norm
     if not norm > 0:
         return np.zeros_like(gradients)
-    return np.asarray(np.maximum((gradients / norm) ** power, ABSORBED**2))
+    weights = (gradients / norm) ** power
+    return np.maximum(weights, ABSORBED**2, out=weights)
 
 
 def weights_from_norms(norms: Array, p: float) -> Array:

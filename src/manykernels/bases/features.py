@@ -148,6 +148,8 @@ class FeatureBlocks:
 
     def widths(self, products: Products) -> list[int]:
         """Return the number of features of each product."""
+        if self.single:
+            return [1] * len(products)
         sizes = self.sizes.tolist()
         return [prod(sizes[j] for j in product) for product in products]
 

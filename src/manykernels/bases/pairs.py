@@ -5,18 +5,18 @@ Pairs i <= j of columns (i < j if strict) are in lexicographic order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..backend import beside, filled
-from ..limits import BATCH_ENTRIES, PAIR_ENTRIES
+from ..limits import BATCH_ENTRIES, PAIR_COLUMNS, PAIR_ENTRIES
 from .columns import products_of_table
 
 
-def sum_of_tables(features: Any, tables: Sequence[Array], weights: Sequence[Array]) -> Any:
+def sum_of_tables(features: Any, tables: Iterable[Array], weights: Iterable[Array]) -> Any:
     r"""Return the n x n matrix :math:`\sum_i w_i \phi_i\phi_i^\top`, :math:`w_i \ge 0`.
 
     Each table lists products of some number of columns, one :math:`\phi_i` each; O(n^2) for each.
@@ -34,40 +34,42 @@ def sum_of_tables(features: Any, tables: Sequence[Array], weights: Sequence[Arra
 
 def inner_of_pairs(features: Array, vectors: Array, strict: bool) -> Array:
     """Return the inner products of all pairs with vectors, of shape (pairs, c); O(n) for each."""
-    parts = [np.empty((0, vectors.shape[1]))]
-    for first, second, kept in spans(features.shape[1], strict):
-        tables = [_table(features, first, second, vector)[kept] for vector in vectors.T]
-        parts.append(np.stack(tables, axis=1))
-    return np.concatenate(parts)
+    count = features.shape[1]
+    out = np.empty((vectors.shape[1], count * (count + 1) // 2 - int(strict) * count))
+    for c, vector in enumerate(vectors.T):
+        weighted = features * vector[:, None]
+        for start, stop, places in blocks_of_pairs(count, strict):
+            table = features[:, start:stop].T @ weighted[:, start:]
+            for row, (first, place) in zip(table, places, strict=True):
+                out[c, place] = row[first:]
+    return out.T
 
 
-def expansion_of_pairs(
-    features: Array, vectors: Array, weights: Array, strict: bool, other: Array
-) -> Array:
-    r"""Return :math:`\sum_i w_i K_i V` between the rows of ``other`` and own ones, over all pairs.
-
-    Two matrix products for each column of V and no kernel matrix: O(n) for each pair.
-    """
-    out, done = np.zeros((other.shape[0], vectors.shape[1])), 0
-    for first, second, kept in spans(features.shape[1], strict):
-        own = np.zeros(kept.shape)
-        some = int(np.count_nonzero(kept))
-        own[kept] = weights[done : done + some]
-        done += some
-        for c, vector in enumerate(vectors.T):
-            table = _table(features, first, second, vector) * own
-            out[:, c] += np.sum((other[:, first] @ table) * other[:, second], axis=1)
+def combine_pairs(features: Array, coefficients: Array, strict: bool) -> Array:
+    """Return all pairs times coefficients of shape (pairs, c), of shape (n, c); O(n) for each."""
+    count, out = features.shape[1], np.zeros((features.shape[0], coefficients.shape[1]))
+    for c, own in enumerate(coefficients.T):
+        for start, stop, places in blocks_of_pairs(count, strict):
+            table = np.zeros((stop - start, count - start))
+            for row, (first, place) in zip(table, places, strict=True):
+                row[first:] = own[place]
+            sums = features[:, start:] @ table.T
+            out[:, c] += np.einsum("ti,ti->t", sums, features[:, start:stop])
     return out
 
 
-def spans(count: int, strict: bool) -> Iterator[tuple[slice, slice, Array]]:
-    """Yield first columns, second columns, and which of their pairs are in order."""
-    height = max(1, PAIR_ENTRIES // max(1, count))
+def blocks_of_pairs(count: int, strict: bool) -> Iterator[tuple[int, int, list[tuple[int, slice]]]]:
+    """Yield blocks of first columns, of which the second ones are those from the start on.
+
+    With each first column comes where its second ones begin in the block, and the places of its
+    pairs among all.
+    """
+    done, height = 0, max(1, min(PAIR_COLUMNS, PAIR_ENTRIES // max(1, count)))
     for start in range(0, count, height):
-        stop = min(start + height, count)
-        least = np.arange(start, stop)[:, None] + int(strict)
-        yield slice(start, stop), slice(start, count), np.arange(start, count) >= least
-
-
-def _table(features: Array, first: slice, second: slice, vector: Array) -> Array:
-    return np.asarray(features[:, first].T @ (features[:, second] * vector[:, None]))
+        stop, places = min(start + height, count), []
+        for column in range(start, stop):
+            first = column - start + int(strict)
+            width = count - start - first
+            places.append((first, slice(done, done + width)))
+            done += width
+        yield start, stop, places

@@ -234,9 +234,16 @@ class KernelFamily(ABC):
 
         Over all kernels, in listed order.
         """
+        inner = self.inner_of_all(alpha)
+        if inner is not None:
+            return other.combine_all(theta[:, None] * inner)
         live = theta > 0
         kernels = list(compress(self.indices(), live.tolist()))
         return times(other.gram(kernels, theta[live], self), alpha)
+
+    def combine_all(self, coefficients: Array) -> Array:
+        """Return the features of all kernels, in listed order, times coefficients."""
+        return self.combine(self.indices(), coefficients)
 
     def inner_of_all(self, alpha: Array) -> Array | None:
         """Return the inner products of the features of all kernels with dual variables.

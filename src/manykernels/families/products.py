@@ -15,8 +15,8 @@ from ..arrays import Array, Index, Product
 from ..backend import approximately, beside, dense, on_host, times
 from ..bases import BaseKernels
 from ..bases.columns import all_products_of_columns
-from ..bases.pairs import expansion_of_pairs, inner_of_pairs, sum_of_tables
-from ..limits import POLYNOMIAL_BYTES
+from ..bases.pairs import combine_pairs, inner_of_pairs, sum_of_tables
+from ..limits import BATCH_ENTRIES, POLYNOMIAL_BYTES
 from .base import KernelFamily, as_numbers
 from .index_sets import IndexSet, Monomials, all_indices, elementary, without
 from .pricing import Pricer, ProductPricer
@@ -152,33 +152,69 @@ class ProductFamily(KernelFamily):
         single = self.explicit and self.bases.single and on_host(self.bases.matrix)
         return self.degree <= 2 and single
 
-    def listed(self, positions: Array) -> list[Index]:
-        """Return some of ``indices()`` by their ascending positions, without listing all."""
-        ends = np.cumsum([0, *map(len, self.tables)])
-        parts = np.split(positions, np.searchsorted(positions, ends[1:-1]))
-        rows = zip(parts, self.tables, ends.tolist(), strict=False)
-        return [tuple(row) for part, table, end in rows for row in table[part - end].tolist()]
-
     def gram_of_all(self, theta: Array) -> Array:
         r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i` over all kernels, in listed order."""
         if not (self.explicit and self.bases.single):
             return super().gram_of_all(theta)
         return sum_of_tables(self.bases.matrix, self.tables, self._by_degree(theta))
 
-    def expansion_of_all(self, theta: Array, alpha: Array, other: Self) -> Array:
-        r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i \alpha` on the rows of ``other``."""
+    def gram_of_some(self, positions: Array, theta: Array) -> Array:
+        r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i` over some of all kernels.
+
+        They are given by their ascending positions in the list, which is not made.
+        """
+        ends = np.cumsum([0, *map(len, self.tables)])
+        cuts = np.searchsorted(positions, ends[1:-1])
+        places = zip(np.split(positions, cuts), ends.tolist(), strict=False)
+        rows = [part - end for part, end in places]
+        tables = [table[own] for table, own in zip(self.tables, rows, strict=True)]
+        shares = [
+            part * np.broadcast_to(square, len(table))[own]
+            for part, square, table, own in zip(
+                np.split(theta, cuts), self._squares, self.tables, rows, strict=True
+            )
+        ]
+        return sum_of_tables(self.bases.matrix, tables, shares)
+
+    def combine_all(self, coefficients: Array) -> Array:
+        """Return the features of all kernels times coefficients, by tables of pairs if it can."""
         if not self.in_pairs:
-            return super().expansion_of_all(theta, alpha, other)
-        weights = self._by_degree(theta)
-        out = np.zeros((other.rows, alpha.shape[1])) + weights[0] * alpha.sum(axis=0)
+            return super().combine_all(coefficients)
+        ends = [1, 1 + self.bases.count][: self.degree]
+        parts = [
+            part * np.sqrt(square)[:, None] if np.any(square != 1) else part
+            for part, square in zip(np.split(coefficients, ends), self._squares, strict=True)
+        ]
+        out = np.zeros((self.rows, coefficients.shape[1])) + parts[0]
         if self.degree > 0:
-            linear = weights[1][:, None] * times(self.bases.matrix.T, alpha)
-            out += times(other.bases.matrix, linear)
+            out += times(self.bases.matrix, parts[1])
         if self.degree > 1:
-            features, there = dense(self.bases.matrix), dense(other.bases.matrix)
-            strict = self.index_set.strict
-            out += expansion_of_pairs(features, alpha, weights[2], strict, there)
+            out += combine_pairs(dense(self.bases.matrix), parts[2], self.index_set.strict)
         return out
+
+    def combine(self, indices: Sequence[Any], coefficients: Array) -> Array:
+        """Return features times coefficients; by tables of pairs if they are many, of all kernels.
+
+        In any order: the kernels of a model are in that of their shares.
+        """
+        many = len(indices) == self.distinct and self.rows * len(indices) > BATCH_ENTRIES
+        if not (many and self.in_pairs):
+            return super().combine(indices, coefficients)
+        ordered = np.empty_like(coefficients)
+        ordered[self._positions(indices)] = coefficients
+        return self.combine_all(ordered)
+
+    def _positions(self, indices: Sequence[Any]) -> Array:
+        """Return where kernels of at most two factors are in the list of all."""
+        degrees = np.fromiter(map(len, indices), dtype=np.int64, count=len(indices))
+        factors = np.fromiter(chain(chain.from_iterable(indices), [0]), dtype=np.int64)
+        ends = np.cumsum(degrees)
+        first, last = factors[ends - degrees], factors[ends - 1]
+        count, strict = self.bases.count, int(self.index_set.strict)
+        # Pairs whose first factor is below i: count - strict of 0, one less of 1, and so on.
+        before = first * (count - strict) - first * (first - 1) // 2
+        pairs = 1 + count + before + last - first - strict
+        return np.where(degrees == 2, pairs, np.where(degrees == 1, 1 + first, 0))
 
     def inner_of_all(self, alpha: Array) -> Array | None:
         """Return inner products of all features with dual variables, by tables of pairs."""
@@ -190,23 +226,31 @@ class ProductFamily(KernelFamily):
         if self.degree > 1:
             features = dense(self.bases.matrix)
             parts.append(inner_of_pairs(features, alpha, self.index_set.strict))
-        roots = np.sqrt(np.concatenate(self._by_degree(np.ones(sum(map(len, self.tables))))))
-        return np.concatenate(parts) * roots[:, None]
+        for part, square in zip(parts, self._squares, strict=True):
+            if np.any(square != 1):
+                part *= np.sqrt(square)[:, None]
+        return np.concatenate(parts)
+
+    @property
+    def _squares(self) -> list[Array]:
+        r"""The weights :math:`\rho_i^{-2}` of each degree: one, or one for each kernel."""
+        weight = self.index_set.weight
+        parts = zip(self.table_multiplicities, self.rho, strict=True)
+        return [np.asarray(weight(m)) / rho**2 for m, rho in parts]
 
     def _by_degree(self, theta: Array) -> list[Array]:
         r"""Return :math:`\theta_i \rho_i^{-2}` of all kernels, degree by degree."""
-        weight, ends = self.index_set.weight, np.cumsum([len(table) for table in self.tables])
-        parts = zip(np.split(theta, ends[:-1]), self.table_multiplicities, self.rho, strict=True)
-        return [part * weight(m) / rho**2 for part, m, rho in parts]
+        ends = np.cumsum([len(table) for table in self.tables])
+        parts = zip(np.split(theta, ends[:-1]), self._squares, strict=True)
+        return [part * square for part, square in parts]
 
     def all_features(self) -> tuple[Array, Array]:
         """Return the features of all kernels, from tables of indices where these are enough."""
         if not self.bases.single:
             return super().all_features()
         columns = all_products_of_columns(self.bases.matrix, self.tables)
-        weight = self.index_set.weight
-        parts = zip(self.table_multiplicities, self.tables, self.rho, strict=True)
-        squares = [np.broadcast_to(weight(m), len(table)) / rho**2 for m, table, rho in parts]
+        parts = zip(self._squares, self.tables, strict=True)
+        squares = [np.broadcast_to(square, len(table)) for square, table in parts]
         factors = np.sqrt(np.concatenate(squares))
         if np.any(factors != 1):
             columns *= beside(factors, columns)

@@ -122,6 +122,11 @@ def warn_of(spec: Spec, result: Result) -> None:
         remedy = "Raise max_iter or max_time, or accept a larger tol."
         if spec.exponents == (2.0,):
             remedy = "With p = 2 that is rounding: use a larger alpha."
+        elif kind == "bound" and gap >= 1:
+            remedy = (
+                "So many kernels are weighed by draws, and these were too few. Use a smaller "
+                "degree, p=1 or solver='greedy', or raise max_iter and max_time a lot."
+            )
         notify(
             f"Stopped after {result.n_iter} iterations with {state} ({kind}){goal}. {remedy}",
             ConvergenceWarning,

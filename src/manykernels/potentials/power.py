@@ -191,7 +191,9 @@ def power_norm(x: Array, exponent: float) -> float:
     largest = float(np.max(np.abs(x), initial=0.0))
     if largest == 0 or np.isinf(exponent):
         return largest
-    return largest * float(np.sum((np.abs(x) / largest) ** exponent) ** (1 / exponent))
+    shares = np.abs(x)
+    shares /= largest
+    return largest * float(np.sum(shares**exponent) ** (1 / exponent))
 
 
 def _link(x: Array, exponent: float) -> Array:

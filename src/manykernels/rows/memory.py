@@ -27,6 +27,7 @@ from ..objective import Problem
 from ..passes.base import LIGHT_FOLDS
 from ..solvers import (
     Callback,
+    DualPoint,
     Greedy,
     Result,
     Solver,
@@ -271,7 +272,10 @@ class HeldOut:
         expanded = not (solution.in_features or result.closed)
         if expanded and whole and result.indices is family.indices():
             there = family.on(self.all_bases)
-            values = family.expansion_of_all(result.theta, solution.coefficients, there)
+            if isinstance(result.memory, DualPoint):
+                values = result.memory.on(there)
+            else:
+                values = family.expansion_of_all(result.theta, solution.coefficients, there)
             values = values + solution.intercept
         else:
             learnt = without_shares(family, result, 0.0)

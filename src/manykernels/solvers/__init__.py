@@ -2,6 +2,7 @@
 
 from .base import HISTORY, Needs, Result, Solver, State, from_state
 from .closed_form import ClosedForm, solve_closed
+from .dual_newton import DualPoint
 from .full_pass import FullPass
 from .greedy import Greedy, debiased
 from .loop import Callback, at_no_effect, growing, run, unpenalised
@@ -27,6 +28,7 @@ __all__ = [
     "ClosedForm",
     "Constants",
     "DecreasingStep",
+    "DualPoint",
     "FullPass",
     "GradientMoments",
     "GradientSampler",

@@ -47,6 +47,40 @@ step, with this one none."""
 
 
 @dataclass(frozen=True)
+class DualPoint:
+    r"""Dual variables, and what takes matrix products for pairs of columns to make from them.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (n, 1)
+        The dual variables.
+    inner : ndarray of shape (d, 1)
+        Inner products of the features of all kernels with them; their squares are the gradients.
+    norm : float
+        The dual norm of the gradients.
+    theta : ndarray of shape (d,)
+        The weights that are best for the gradients.
+    values : ndarray of shape (n, 1)
+        The function :math:`K_\theta\alpha` on the training rows.
+    """
+
+    alpha: Array
+    inner: Array
+    norm: float
+    theta: Array
+    values: Array
+
+    def scaled(self, factor: float) -> DualPoint:
+        """Return the point at a multiple of the dual variables, where weights are the same."""
+        alpha, inner, values = (factor * part for part in (self.alpha, self.inner, self.values))
+        return replace(self, alpha=alpha, inner=inner, values=values, norm=factor**2 * self.norm)
+
+    def on(self, there: KernelFamily) -> Array:
+        """Return the function on the rows of the same family elsewhere."""
+        return there.combine_all(self.theta[:, None] * self.inner)
+
+
+@dataclass(frozen=True)
 class DualNewton:
     r"""Newton's method for the dual variables, with all kernels in each gradient, for 1 < p < 2.
 
@@ -94,36 +128,40 @@ class DualNewton:
     ) -> Iterator[Pass]:
         """Yield the point before each step, from equal weights or from a start."""
         refuse_long_list(family)
+        point = self._first(problem, family, start)
+        for k in count(1):
+            solution = primal_point(problem, point)
+            certificate = from_norm(problem, solution, point.norm, "exact")
+            power = problem.dual_exponent - 1
+            yield Pass(k, family, point.theta, solution, certificate, power, point)
+            local = quadratic_model(problem, point.alpha)
+            if SAMPLED_KERNELS * family.rows**2 <= CG_PRODUCTS * 2 * family.distinct:
+                kernel = sampled_kernel(family, point.theta, rng)
+                target = newton_point(local, kernel, point.alpha, point.values)
+            else:
+                target = newton_point_by_products(local, family, point)
+            higher = climb(problem, family, point, target)
+            if higher is None:
+                return  # rounding: no step raises the dual any more
+            point = higher
+
+    @staticmethod
+    def _first(problem: Problem, family: KernelFamily, start: Result | None) -> DualPoint:
+        """Return the point to begin with: that of equal weights, or of the model of a start."""
         loss = problem.loss
         assert isinstance(loss, Squared | Logistic)
         if start is None:
             kernel = to_host(family.closed()) / approximately(family.size) ** (1 / problem.nu)
             alpha = solve(problem, GramSystem(kernel)).alpha
+        elif isinstance(loss, Squared) and isinstance(start.memory, DualPoint):
+            return start.memory.scaled(best_scale(problem, start.memory))
         else:  # the slopes of a model are those of a dual point at any strength
             values = start.solution.fitted
             if problem.intercept:
                 values = values + best_constant(problem, values)
             alpha = problem.dual_point(loss.gradient(problem.y, values))
-        if isinstance(loss, Squared):
-            alpha = scaled_best(problem, family, alpha)
-        gradients, power = family.at(alpha).all(), problem.dual_exponent - 1
-        for k in count(1):
-            theta = weights_of(gradients, power)
-            solution = primal_point(problem, family, theta, alpha)
-            norm = power_norm(gradients, problem.dual_exponent)
-            certificate = from_norm(problem, solution, norm, "exact")
-            yield Pass(k, family, theta, solution, certificate, power)
-            values = solution.fitted - solution.intercept
-            local = quadratic_model(problem, alpha)
-            if SAMPLED_KERNELS * family.rows**2 <= CG_PRODUCTS * 2 * family.distinct:
-                kernel = sampled_kernel(family, theta, rng)
-                target = newton_point(local, kernel, alpha, values)
-            else:
-                target = newton_point_by_products(local, family, theta, alpha, values)
-            before = alpha
-            alpha, gradients = climb(problem, family, alpha, target, gradients)
-            if alpha is before:
-                return  # rounding: no step raises the dual any more
+        point = made(problem, family, alpha, inner_of_all(family, alpha))
+        return point.scaled(best_scale(problem, point)) if isinstance(loss, Squared) else point
 
     resume = iterate
 
@@ -150,19 +188,35 @@ def ridge(problem: Problem, kernel: Array, target: Array) -> Array:
     return found.pull / problem.strength
 
 
-def scaled_best(problem: Problem, family: KernelFamily, alpha: Array) -> Array:
+def inner_of_all(family: KernelFamily, alpha: Array) -> Array:
+    """Return the inner products of the features of all kernels with dual variables."""
+    inner = family.inner_of_all(alpha)
+    if inner is None:
+        raise ValueError(
+            "DualNewton() needs kernels of one feature that are at most pairs of columns in "
+            "memory; got others. Use solver='auto'."
+        )
+    return inner
+
+
+def made(problem: Problem, family: KernelFamily, alpha: Array, inner: Array) -> DualPoint:
+    """Return a dual point with its weights and the function they stand for."""
+    gradients = inner[:, 0] ** 2
+    norm = power_norm(gradients, problem.dual_exponent)
+    theta = weights_of(gradients, problem.dual_exponent - 1, norm)
+    return DualPoint(alpha, inner, norm, theta, family.combine_all(theta[:, None] * inner))
+
+
+def best_scale(problem: Problem, point: DualPoint) -> float:
     """Return the multiple of a point with the largest dual value, a quadratic function of it."""
-    norm = power_norm(family.at(alpha).all(), problem.dual_exponent)
-    none, once, twice = (problem.dual(c * alpha, c**2 * norm) for c in (0.0, 1.0, 2.0))
+    none, once, twice = (problem.dual(c * point.alpha, c**2 * point.norm) for c in (0.0, 1.0, 2.0))
     bend = 2 * once - none - twice
-    return alpha * ((4 * once - 3 * none - twice) / (2 * bend)) if bend > 0 else alpha
+    return (4 * once - 3 * none - twice) / (2 * bend) if bend > 0 else 1.0
 
 
-def primal_point(
-    problem: Problem, family: KernelFamily, theta: Array, alpha: Array
-) -> DualSolution:
-    """Return the function that weights and dual variables stand for, with its best constant."""
-    values = family.expansion_of_all(theta, alpha, family)
+def primal_point(problem: Problem, point: DualPoint) -> DualSolution:
+    """Return the function of a dual point with its best constant."""
+    alpha, values = point.alpha, point.values
     b = best_constant(problem, values) if problem.intercept else np.zeros(1)
     objective = problem.primal(values + b, float(np.sum(alpha * values)))
     return DualSolution(alpha, alpha, False, b, values + b, objective)
@@ -187,7 +241,7 @@ def sampled_kernel(family: KernelFamily, theta: Array, rng: np.random.Generator)
     chosen = np.minimum(np.searchsorted(sums, places, side="right"), len(theta) - 1)
     numbers, repeats = np.unique(chosen, return_counts=True)
     assert isinstance(family, ProductFamily)
-    return to_host(family.gram(family.listed(numbers), repeats * (sums[-1] / drawn)))
+    return to_host(family.gram_of_some(numbers, repeats * (sums[-1] / drawn)))
 
 
 def newton_point(problem: Problem, kernel: Array, alpha: Array, values: Array) -> Array:
@@ -201,18 +255,17 @@ def newton_point(problem: Problem, kernel: Array, alpha: Array, values: Array) -
     return ridge(problem, hessian, problem.y - values + hessian @ alpha)
 
 
-def newton_point_by_products(
-    problem: Problem, family: KernelFamily, theta: Array, alpha: Array, values: Array
-) -> Array:
+def newton_point_by_products(problem: Problem, family: KernelFamily, point: DualPoint) -> Array:
     """Return about the same with all kernels, by conjugate gradients on the change of ``alpha``.
 
     With an intercept the change adds up to zero, and so do all directions.
     """
+    alpha, values = point.alpha, point.values
     power, size = 2 * problem.dual_exponent, float(np.sum(alpha * values))
     own = problem.strength / problem.weights[:, None]
 
     def hessian(change: Array) -> Array:
-        out = (power - 1) * family.expansion_of_all(theta, change, family)
+        out = (power - 1) * family.expansion_of_all(point.theta, change, family)
         if size > 0:
             out -= (power - 2) / size * np.sum(values * change) * values
         return np.asarray(out + own * change)
@@ -238,15 +291,18 @@ def newton_point_by_products(
 
 
 def climb(
-    problem: Problem, family: KernelFamily, alpha: Array, target: Array, gradients: Array
-) -> tuple[Array, Array]:
-    """Return a point with a larger dual value on the way to a target, and the gradients there."""
-    power, share = problem.dual_exponent, 1.0
-    before = problem.dual(alpha, power_norm(gradients, power))
+    problem: Problem, family: KernelFamily, point: DualPoint, target: Array
+) -> DualPoint | None:
+    """Return a point with a larger dual value on the way to a target; None if there is none.
+
+    Inner products are linear along the way.
+    """
+    share, before = 1.0, problem.dual(point.alpha, point.norm)
+    way, inner = target - point.alpha, inner_of_all(family, target) - point.inner
     while share > SHORTEST_STEP:
-        there = alpha + share * (target - alpha)
-        after = family.at(there).all()
-        if problem.dual(there, power_norm(after, power)) > before:
-            return there, after
+        there, along = point.alpha + share * way, point.inner + share * inner
+        norm = power_norm(along[:, 0] ** 2, problem.dual_exponent)
+        if problem.dual(there, norm) > before:
+            return made(problem, family, there, along)
         share /= 2
-    return alpha, gradients
+    return None

@@ -61,10 +61,10 @@ class Pass:
     solution: DualSolution
     certificate: Certificate
     gradient_power: float | None = None
+    memory: object = None
 
     final = True
     constants = None
-    memory = None
 
     @property
     def indices(self) -> list[Index]:

@@ -57,9 +57,16 @@ class Greedy:
     )
 
     def iterate(
-        self, problem: Problem, family: KernelFamily, rng: np.random.Generator
+        self,
+        problem: Problem,
+        family: KernelFamily,
+        rng: np.random.Generator,
+        until: float = np.inf,
     ) -> Iterator[FinalState]:
         """Yield the model before each choice.
+
+        After ``until``, a time of ``time.perf_counter()``, a choice is made among the kernels that
+        have been looked at: one look at billions of them takes minutes.
 
         Cost of a choice: O(n m) for m features in the pool and in the model; one pricing, in
         single precision, every few choices.
@@ -80,7 +87,7 @@ class Greedy:
                 best, score = pool.best(fit)
                 if not score > floor * fit.scale:
                     taken = {*chosen, *refused}
-                    listed = price.top(fit.pull(), self.pool + len(taken))
+                    listed = price.top(fit.pull(), self.pool + len(taken), until=until)
                     fresh = [index for index in listed.indices if index not in taken]
                     pool = pool_of(family, fresh[: self.pool], fit)
                     best, score = pool.best(fit)

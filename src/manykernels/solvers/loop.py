@@ -97,6 +97,8 @@ def run(
     wait, patience = 0, RETRY_ITERATIONS
     try:
         begin = solver.iterate
+        if isinstance(solver, Greedy) and max_time is not None:
+            begin = partial(solver.iterate, until=began + max_time)
         if start is not None and hasattr(solver, "resume"):
             begin = partial(solver.resume, start=start)
         for state in begin(problem, family, rng):
@@ -230,11 +232,10 @@ def growing(
     rng: np.random.Generator,
 ) -> Iterator[Result]:
     """Yield the models of 0, 1, 2, ... terms, until iterations or seconds run out."""
-    began = time.perf_counter()
-    for state in solver.iterate(problem, family, rng):
+    until = np.inf if max_time is None else time.perf_counter() + max_time
+    for state in solver.iterate(problem, family, rng, until):
         yield from_state(state)
-        late = max_time is not None and time.perf_counter() - began > max_time
-        if late or state.k > max_iter:
+        if time.perf_counter() > until or state.k > max_iter:
             return
 
 

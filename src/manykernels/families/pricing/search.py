@@ -5,6 +5,7 @@ In tables, the best rows are found first, and the best products in them.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -31,11 +32,12 @@ class Shortlist(NamedTuple):
 class Pricer(Protocol):
     """Finds the kernels of largest score at one dual point after another."""
 
-    def top(self, alpha: Array, count: int, above: float = 0.0) -> Shortlist:
+    def top(self, alpha: Array, count: int, above: float = 0.0, until: float = np.inf) -> Shortlist:
         r"""Return the ``count`` kernels of largest score, of those with one above a threshold.
 
         The score is the gradient :math:`g_i`, or :math:`g_i / \sigma_i^2` if the pricer was made
-        with row weights; ``alpha`` is of shape (n, c).
+        with row weights; ``alpha`` is of shape (n, c). After ``until``, a time of
+        ``time.perf_counter()``, a pricer may leave the kernels out that it has not looked at.
         """
         ...
 
@@ -75,7 +77,7 @@ class ListPricer:
             squares, means = family.bases.mean_squares(products, scales, row_weights)
             self.inverse = inverse(squares, means * centred) * family.unmerged_weights(self.indices)
 
-    def top(self, alpha: Array, count: int, above: float = 0.0) -> Shortlist:
+    def top(self, alpha: Array, count: int, above: float = 0.0, until: float = np.inf) -> Shortlist:
         """Return the kernels of largest score."""
         scores = self.family.at(alpha).all() * self.inverse
         best = np.argsort(-scores, kind="stable")[:count]
@@ -153,15 +155,16 @@ class ProductPricer:
         width = float(np.mean(family.blocks.sizes**longest))
         return float(kind.count(family.bases.count, longest)) * family.rows * width
 
-    def top(self, alpha: Array, count: int, above: float = 0.0) -> Shortlist:
-        """Return the kernels of largest score."""
+    def top(self, alpha: Array, count: int, above: float = 0.0, until: float = np.inf) -> Shortlist:
+        """Return the kernels of largest score; of each degree a part is looked at in any case."""
         # Scores are quadratic; a dual point of length one cannot overflow or vanish in 32 bits.
         length = float(np.linalg.norm(alpha))
         if not length > 0 or count < 1:
             return Shortlist([], np.empty(0))
         unit = beside(alpha / length, self.precision.place, self.precision.products)
         least = above / length**2
-        rows = [self._best_rows(degree, unit, count) for degree in range(self.family.degree + 1)]
+        degrees = range(self.family.degree + 1)
+        rows = [self._best_rows(degree, unit, count, until) for degree in degrees]
         # The best rows of all degrees together.
         maxima = np.concatenate([part.maxima for part in rows])
         if len(maxima) > count:
@@ -183,7 +186,7 @@ class ProductPricer:
         values = to_host(take(scores, best, axis=0)).astype(float)
         return values * float(self.family.rho[degree] ** -2.0)
 
-    def _best_rows(self, degree: int, unit: Any, count: int) -> BestRows:
+    def _best_rows(self, degree: int, unit: Any, count: int, until: float) -> BestRows:
         """Return the pairs of a beginning and a kernel below which the best scores are."""
         left, _, right = self.layout.sides(degree)
         pieces = list(self.layout.pieces(degree, left, right))
@@ -206,6 +209,9 @@ class ProductPricer:
             maxima.append(xp.max(scores, axis=1))
             if keep:
                 kept.append(scores)
+            if time.perf_counter() > until:
+                break
+        heights, wide = heights[: len(maxima)], wide[: len(maxima)]
         whole = xp.concat(maxima) if len(maxima) > 1 else maxima[0]
         best = np.sort(largest(whole, count))
         # From the position among all rows to the piece, the beginning and the kernel.
