@@ -1,4 +1,4 @@
-"""Does it pay to fit growing subsets of the rows first (`subsample="auto"`)?
+"""Whether it pays to fit growing subsets of the rows first (`subsample="auto"`).
 
 Friedman's function with noise 1 (classes: above 14). The same estimator with and without
 `subsample="auto"`: both end at a certified gap of `tol` on all rows. Seconds are of the processor,

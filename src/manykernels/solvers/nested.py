@@ -63,11 +63,11 @@ def part_of(problem: Problem, rows: Array | None) -> Problem:
     """Return the problem on some of its rows, or as it is for None.
 
     The penalty keeps its weight beside the *sum* of the losses: fewer rows need a larger strength.
-    As a start of the fit to 20,000 rows of Friedman's function (p = 1, splines of up to two
-    columns, strengths 1e-3 and 1e-4) fits to 1,250 and 5,000 rows took .07 and .6 s so, .26 and
-    8.5 s with one strength for all, as they had many more kernels then. With kernels found on 3,000 of 9,000 rows of kin40k (strength 0.1 / n, a fifth held out) R2 was
+    With kernels found on 3,000 of 9,000 rows of kin40k (strength 0.1 / n, a fifth held out) R2 was
     .9752, and .9726 with one strength for all subsets; california_housing .8614 and .8606,
-    grid_stability .9707 and .9706.
+    grid_stability .9707 and .9706. As a start of a fit to 20,000 rows of Friedman's function
+    (p = 1, splines of up to two columns, strengths 1e-3 and 1e-4) fits to 1,250 and 5,000 rows took
+    .07 and .6 s, and .26 and 8.5 s with one strength for all, as they had many more kernels.
     """
     if rows is None:
         return problem
