@@ -196,18 +196,6 @@ def drawn(X, times, rng):
     return np.column_stack([rng.permutation(np.tile(column, times)) for column in X.T])
 
 
-def variance_of_column(model, j, rng):
-    """Return the variance of means given each value of a column, over samples of the others."""
-    X, means = model.rows.values, []
-    for _ in range(5):
-        points = np.repeat(drawn(X, 1, rng)[None], len(X), axis=0)
-        points[:, :, j] = X[:, j][:, None]
-        rows = WidthRows(points.reshape(-1, X.shape[1]), model.rows.categories)
-        means.append(model.decision(rows).reshape(len(X), len(X)).mean(axis=1))
-    products = np.cov(means, bias=True)
-    return float(np.mean(products[np.triu_indices(5, 1)]))  # no noise is multiplied by itself
-
-
 def test_shares_agree_with_monte_carlo(rng):
     model = larger(rng, n=120)
     terms, X = terms_of(model), model.rows.values
@@ -219,11 +207,37 @@ def test_shares_agree_with_monte_carlo(rng):
     parts = {u: part.variance for u, part in terms.anova.components.items()}
     pair = 1 - float(np.mean((one - two) ** 2)) / 2 / whole
     assert abs((parts[0,] + parts[1,] + parts[0, 1]) / terms.anova.variance - pair) < 0.005
-    for j in range(4):
-        share = variance_of_column(model, j, rng) / terms.anova.variance
-        # The sampled ones have a standard deviation of up to 0.003.
-        assert abs(parts[j,] / terms.anova.variance - share) < 0.01
     assert abs(terms.table(None)["share"].sum() - 1) < 1e-12
+
+
+def test_shares_agree_with_the_function_on_all_values_together(rng):
+    """Means over the product of the marginals without any noise: on the grid of all values."""
+    model = larger(rng, n=50)
+    anova, X = terms_of(model).anova, model.rows.values
+    axes, counts = zip(*(np.unique(column, return_counts=True) for column in X.T), strict=True)
+    laws = [count / len(X) for count in counts]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    rows = WidthRows(grid.reshape(-1, 4), CATEGORY_OF_FIVE)
+    values = model.decision(rows).reshape(grid.shape[:-1])
+
+    def variance(u):
+        """Return the variance of the mean given the columns of u."""
+        means, weights = values, np.ones(())
+        for j in reversed(range(4)):
+            if j not in u:
+                means = np.tensordot(means, laws[j], axes=(j, 0))
+        for j in u:
+            weights = np.multiply.outer(weights, laws[j])
+        return float(np.sum(weights * (means - np.sum(weights * means)) ** 2))
+
+    parts = {}
+    for u in subsets(range(4), 3):
+        parts[u] = variance(u) - sum(parts[v] for v in parts if set(v) < set(u))
+    whole = variance((0, 1, 2, 3))
+    assert abs(anova.variance / whole - 1) < 0.005
+    for u, part in parts.items():
+        share = anova.components[u].variance / anova.variance if u in anova.components else 0.0
+        assert abs(share - part / whole) < 0.005, u
 
 
 def test_few_nodes_give_the_shares_of_a_node_for_each_value(rng, monkeypatch):

@@ -186,6 +186,8 @@ class Spec:
     first : Spec, optional
         A fit to the same rows that comes first, whose spline terms are one kernel beside those
         with widths.
+    subsample : {None, "auto"}
+        Whether the fit to all rows starts from fits to growing subsets of them.
     learn : callable, optional
         A method that weighs no family: from a problem and base kernels to the learnt function,
         the dual variables and further attributes of the estimator.
@@ -212,6 +214,7 @@ class Spec:
     alternatives: tuple[Spec, ...] = ()
     label: str = ""
     first: Spec | None = None
+    subsample: str | None = None
     learn: Callable[[Problem, Any], Any] | None = None
 
     def standardizes(self, problem: Problem, family: KernelFamily) -> bool:

@@ -137,8 +137,29 @@ def _specify(estimator: Any, labelled: bool, kernels: Any) -> Spec:
         "verbose": asked("verbose", 0),
         "max_memory": budget(asked("max_memory", None)),
         "search": search,
+        "subsample": asked("subsample", None),
     }
-    return Spec(**fields)
+    spec = Spec(**fields)
+    if spec.subsample is not None:
+        _refuse_subsets(spec, widths)
+    return spec
+
+
+def _refuse_subsets(spec: Spec, widths: bool) -> None:
+    """Raise ValueError where a fit to fewer rows is no start of one to all rows."""
+    why = ""
+    if widths and 1.0 in spec.exponents:
+        why = "kernels with free widths, which are learnt on growing subsets of the rows anyway"
+    elif spec.greedy is not None:
+        why = "greedy selection, which always starts from no term"
+    elif spec.exponents == (2.0,):
+        why = "p=2, whose closed form needs no start"
+    elif not isinstance(spec.solver, str) and not hasattr(spec.solver, "resume"):
+        why = f"solver={type(spec.solver).__name__}(), which cannot start from another model"
+    if why:
+        raise ValueError(
+            f"subsample must be None for {why}; got {spec.subsample!r}. Use subsample=None."
+        )
 
 
 def _first(terms: Spec) -> Spec:

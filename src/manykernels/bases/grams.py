@@ -55,6 +55,13 @@ class GramStack:
         """Number of base kernels r."""
         return int(self.grams.shape[0])
 
+    def take(self, rows: Array) -> GramStack:
+        """Return the same kernels between some of the rows; for matrices of all pairs of rows."""
+        if on_host(self.grams):
+            return GramStack(self.grams[:, rows[:, None], rows])
+        xp, there = namespace(self.grams), beside(rows, self.grams)
+        return GramStack(xp.take(xp.take(self.grams, there, axis=1), there, axis=2))
+
     def without_rows(self) -> GramStack:
         """Return the same number of kernels on no rows."""
         return GramStack(np.empty((self.count, 0, 0)))

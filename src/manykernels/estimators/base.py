@@ -264,6 +264,7 @@ class PlainMKL(BaseMKL):
     tol: float = 1e-2
     max_time: float | None = None
     max_memory: Any = None
+    subsample: str | None = None
     standardize: bool | str = True
     standardize_terms: bool | str = "auto"
     device: str | None = None
@@ -292,6 +293,7 @@ class BaseCV(BaseMKL):
     tol: float = 1e-2
     max_time: float | None = None
     max_memory: Any = None
+    subsample: str | None = None
     standardize: bool | str = True
     standardize_terms: bool | str = "auto"
     device: str | None = None

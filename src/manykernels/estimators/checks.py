@@ -142,6 +142,7 @@ RULES: list[tuple[str, Rule]] = [
     ("index_set", _one_of(AUTO, *INDEX_SETS)),
     ("standardize", _or(_FLAG.holds, _one_of(True, False, "scale"))),
     ("standardize_terms", _or(_FLAG.holds, _one_of(AUTO, True, False))),
+    ("subsample", _one_of(None, AUTO)),
     ("fit_intercept", _FLAG),
     (
         "device",

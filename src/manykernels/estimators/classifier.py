@@ -50,6 +50,8 @@ default="auto"
         Bytes that the fit may hold, also as in ``"2GB"``; by default a quarter of the machine's
         memory. What does not fit is made anew, some rows at a time, which takes longer and gives
         the same model; where the functions of columns alone do not fit, the fit is refused.
+    subsample : {None, "auto"}, default=None
+        Whether to fit growing subsets of the rows first; as for :class:`MKLRegressor`.
     standardize : {True, "scale", False}, default=True
         How columns are standardised.
     standardize_terms : {"auto", True, False}, default="auto"
@@ -100,8 +102,8 @@ class MKLClassifierCV(Classification, BaseCV):
     Parameters
     ----------
     kernels, degree, index_set, rho, p, alphas, n_alphas, cv, one_standard_error, debias, \
-fit_intercept, solver, max_iter, tol, max_time, max_memory, standardize, standardize_terms, \
-device, n_jobs, random_state, verbose :
+fit_intercept, solver, max_iter, tol, max_time, max_memory, subsample, standardize, \
+standardize_terms, device, n_jobs, random_state, verbose :
         As for :class:`MKLRegressorCV`; folds are stratified by class.
     loss : {"logistic", "hinge", "squared_hinge", "squared"} or loss object, default="logistic"
         Loss, also that by which models are compared.

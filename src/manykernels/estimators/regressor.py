@@ -83,6 +83,12 @@ default="auto"
         Bytes that the fit may hold, also as in ``"2GB"``; by default a quarter of the machine's
         memory. What does not fit is made anew, some rows at a time, which takes longer and gives
         the same model; where the functions of columns alone do not fit, the fit is refused.
+    subsample : {None, "auto"}, default=None
+        ``"auto"``: solve on growing subsets of the rows first (n/4, n/16, .. down to 500), each to
+        its own accuracy and the start of the next, then on all rows, to ``tol`` as ever. The
+        optimum and its certificate are those of all rows either way. It pays little, since solvers
+        take few steps (``docs/benchmarks/subsample.md``); not for ``"greedy"``, p = 2 and kernels
+        with free widths, which are learnt on subsets anyway.
     standardize : {True, "scale", False}, default=True
         True centres and scales columns with (weighted) training statistics; ``"scale"`` only
         scales, which keeps sparse X sparse and a monomial of the raw columns a single term.
@@ -217,6 +223,9 @@ class MKLRegressorCV(Regression, BaseCV):
         Limits of every single fit.
     max_memory : int or str, optional
         As for :class:`MKLRegressor`; folds share it.
+    subsample : {None, "auto"}, default=None
+        As for :class:`MKLRegressor`, for the fit to all rows. Models of folds start from one
+        another, along their path.
     standardize : {True, "scale", False}, default=True
         How columns are standardised.
     standardize_terms : {"auto", True, False}, default="auto"

@@ -128,6 +128,11 @@ def _parted(estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any) -> P
             f"X must be in memory for kernels={spec.kernels!r}, whose models hold training rows; "
             'got a Dask collection. Use X.compute(), or kernels="auto".'
         )
+    if spec.subsample is not None:
+        raise TypeError(
+            f"X must be in memory for subsample={spec.subsample!r}; got a Dask collection. Use "
+            "X.compute(), or subsample=None."
+        )
     if getattr(X, "ndim", 2) != 2:
         raise ValueError(
             f"X must be a table of rows and columns; got {X.ndim} dimensions. Use "

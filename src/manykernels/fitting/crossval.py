@@ -131,7 +131,7 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
     # Folds may come from a generator, which cannot be copied and is not needed any more.
     # The folds and all rows are in memory together and share what the fit may hold.
     share = spec.max_memory // (len(splits) + 1)
-    lasting = replace(spec, search=replace(search, cv=None), max_memory=share)
+    lasting = replace(spec, search=replace(search, cv=None), max_memory=share, subsample=None)
     jobs = effective_n_jobs(search.n_jobs) if rows.in_memory and len(folds) > 1 else 1
     if jobs == 1:
         paths, interrupted = in_step(lasting, rows, folds, candidates)

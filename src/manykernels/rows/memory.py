@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -38,6 +38,7 @@ from ..solvers import (
     run,
     unpenalised,
 )
+from ..solvers.nested import Part, run_on_subsets
 from ..spec import Spec, StopRule
 
 LARGEST_EXPONENT = 280.0
@@ -184,7 +185,14 @@ class MemoryPrepared:
             spreads = TrainingSpreads(family, self.weights, spec.intercept)
             family = StandardizedFamily(family, spreads)
         family.room = self.room
-        return MemoryFits(self, family, problem, self.rows.centre, spec.verbose)
+        part = None
+        if spec.subsample is not None:
+            part = partial(self.part, replace(spec, subsample=None), degree, p)
+        return MemoryFits(self, family, problem, self.rows.centre, spec.verbose, part)
+
+    def part(self, spec: Spec, degree: int, p: float, rows: Array) -> MemoryFits:
+        """Return the fits of a degree and an exponent to some of the rows."""
+        return self.take(rows).fits(spec, degree, p)
 
     def problem(self, spec: Spec, p: float) -> Problem:
         """Return the problem; of strength one where the strength is to be chosen."""
@@ -200,13 +208,17 @@ class MemoryPrepared:
 
 @dataclass(frozen=True)
 class MemoryFits:
-    """Models of one family of kernels on rows in memory; see :class:`~.base.Fits`."""
+    """Models of one family of kernels on rows in memory; see :class:`~.base.Fits`.
+
+    ``part`` gives the same on some of the rows, where growing subsets are wanted.
+    """
 
     prepared: MemoryPrepared
     family: KernelFamily
     problem: Problem
     centre: float
     verbose: int
+    part: Callable[[Array], MemoryFits] | None = None
 
     def start(self, rng: np.random.Generator) -> tuple[float, float]:
         """Return the risk of the best constant, and the dual norm of the gradients there."""
@@ -227,7 +239,12 @@ class MemoryFits:
         if self.verbose >= 2:
             sys.stderr.write(f"{describe(found, problem, self.family)}\n")
         limits = stop.max_iter, stop.tol, stop.max_time
-        return run(found, problem, self.family, rng, *limits, callback, start)
+        if self.part is None or start is not None or not hasattr(found, "resume"):
+            return run(found, problem, self.family, rng, *limits, callback, start)
+        whole, part = Part(problem, self.family), self.part
+        return run_on_subsets(
+            found, whole, lambda rows: part(rows).family, rng, *limits, callback=callback
+        )
 
     def refit(self, result: Result) -> Result:
         """Return the model of the same kernels without a penalty."""

@@ -138,7 +138,9 @@ class Solver(Protocol):
 
     What it needs is its attribute ``needs``; a solver without one needs nothing. One that can
     start from the answer to a similar problem on the same family has a method ``resume``, which
-    takes that :class:`Result` behind the arguments of ``iterate``.
+    takes that :class:`Result` behind the arguments of ``iterate``. Weights and coefficients of the
+    start are those of the same kernels on other rows, too, where it has no ``memory``; one that
+    needs ``solution.fitted`` of its own rows says so by ``starts_from_values``.
     """
 
     def iterate(

@@ -100,6 +100,7 @@ class DualNewton:
     """
 
     needs = Needs(lambda p: 1 < p < 2, "1 < p < 2", listed=True)
+    starts_from_values = True
 
     @staticmethod
     def suits(problem: Problem, family: KernelFamily) -> bool:

@@ -57,6 +57,14 @@ class Iterate:
             self._place(family.indices())
             self.stored[: self.active] = first
 
+    def begin(self, indices: Sequence[Index], theta: Array) -> None:
+        """Take the weights of some kernels for the first; all others are zero."""
+        at = self._place(indices)
+        self.stored[at] = theta
+        self.norm = min(1.0, power_norm(theta, self.nu))
+        if self.lazy:
+            self.kernel.update(indices, theta, 1.0)
+
     @property
     def active(self) -> int:
         """Number of kernels visited."""

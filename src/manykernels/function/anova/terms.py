@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ...arrays import Array
 from ...backend import to_host
@@ -84,7 +85,8 @@ class AnovaTerms:
     def anova(self) -> Anova:
         """The components that were looked at."""
         rng = np.random.default_rng(self.seed)
-        return decompose(self.model, self.row_weights, self.order, rng)
+        with one_thread():
+            return decompose(self.model, self.row_weights, self.order, rng)
 
     @cached_property
     def _sets(self) -> dict[str, Columns]:
@@ -163,7 +165,8 @@ class AnovaTerms:
         if count < n:
             chosen = np.sort(np.random.default_rng(self.seed).choice(n, count, replace=False))
         weights = self.row_weights[chosen] / self.row_weights[chosen].sum()
-        parts = self._parts(model.rows.take(chosen), self.names)
+        with one_thread():
+            parts = self._parts(model.rows.take(chosen), self.names)
         whole = _deviation(sum(parts.values(), np.zeros(())), weights)
         return {name: _deviation(part, weights) / (whole or np.inf) for name, part in parts.items()}
 
@@ -222,6 +225,15 @@ class AnovaTerms:
             left = self.model.decision(rows) - self.mean
             parts[()] = left - sum(parts.values(), np.zeros(left.shape))
         return {name: parts[u] for name, u in sets.items()}
+
+
+def one_thread() -> Any:
+    """Return a context of one BLAS thread: matrices of components are small, and threads in excess.
+
+    On 32,000 rows of kin40k, beside other work on two cores, components took 16 s of the processor
+    on one thread and 91 s on two.
+    """
+    return threadpool_limits(1, user_api="blas")
 
 
 def _deviation(values: Array, weights: Array) -> float:

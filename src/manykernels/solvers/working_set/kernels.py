@@ -166,6 +166,8 @@ class SubspaceKernels(WorkingKernels):
         if start is not None and isinstance(known, Subspaces):
             self.groups, self.directions, self.next = known.groups, known.directions, known.next
             self.prices, self.indices = known.prices, list(start.indices)
+        elif start is not None and start.indices and start.solution.in_features:
+            self._take_over(start)
         self._settle()
         self.least = FIRST_EXTENSION * self._length() ** 2
 
@@ -173,6 +175,19 @@ class SubspaceKernels(WorkingKernels):
     def memory(self) -> object:
         """What the next run may start from."""
         return Subspaces(self.groups, self.directions, self.next, self.prices)
+
+    def _take_over(self, start: Result) -> None:
+        """Begin with the directions of a start's coefficients, which are those of its gradients."""
+        self.indices = list(start.indices)
+        owners = self.family.owners(self.indices)
+        whole = np.sqrt(start.theta)[owners, None] * start.solution.coefficients
+        parts = np.split(whole, np.flatnonzero(np.diff(owners)) + 1)
+        found = [outside(part, part[:, :0] @ part[:0], 0.0) for part in parts]
+        self.directions = [direction for axes in found for direction in axes.T]
+        own = np.repeat(np.arange(len(found)), [axes.shape[1] for axes in found])
+        coefficients = np.vstack([axes.T @ part for axes, part in zip(found, parts, strict=True)])
+        columns = self._columns(own, self.directions)
+        self.groups = FeatureGroups(columns, own, coefficients, start.solution.intercept)
 
     def _length(self) -> float:
         return float(self.groups.norms(self.groups.coefficients).sum())
