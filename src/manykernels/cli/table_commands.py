@@ -177,6 +177,7 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Predict the rows of a table: one line for each, classes with their probabilities."""
+    from ..store import write_whole
     from ..tables import read
 
     _writable(out, data, model)
@@ -196,7 +197,7 @@ def predict(
     if out is None:
         sys.stdout.write(text)
     else:
-        out.write_text(text, encoding="utf-8")
+        write_whole(out, text.encode())
         typer.echo(f"Wrote {len(predictions):,} predictions to {out}.", err=True)
 
 
