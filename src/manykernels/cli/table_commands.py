@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..registry import AUTO, GAP_RULES, TABLE_KERNELS, TASKS
-from .output import Console, show_fit, show_row, show_split, show_terms
+from .output import Console, records, show_fit, show_row, show_split, show_terms
 from .problems import problems
 
 if TYPE_CHECKING:
@@ -171,6 +171,12 @@ def predict(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="CSV file to write; by default stdout.")
     ] = None,
+    escape: Annotated[
+        bool,
+        typer.Option(
+            help="In CSV, write ' before text that spreadsheets would run as a formula (=1+1)."
+        ),
+    ] = True,
     na: Na = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
@@ -179,6 +185,7 @@ def predict(
     """Predict the rows of a table: one line for each, classes with their probabilities."""
     from ..store import write_whole
     from ..tables import read
+    from ..tables.written import without_formulas
 
     _writable(out, data, model)
     fitted = _load(model)
@@ -191,9 +198,9 @@ def predict(
             err=True,
         )
     if as_json:
-        text = json.dumps(json.loads(predictions.to_json(orient="records"))) + "\n"
+        text = json.dumps(records(predictions)) + "\n"
     else:
-        text = predictions.to_csv(index=False)
+        text = (without_formulas(predictions) if escape else predictions).to_csv(index=False)
     if out is None:
         sys.stdout.write(text)
     else:

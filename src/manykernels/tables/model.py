@@ -16,7 +16,7 @@ from ..how_sure import HowSure
 from ..store import save
 from ..words import plural
 from .columns import TableEncoder
-from .written import target_values
+from .written import PROBABILITY, target_values
 
 TableEstimator = MKLRegressorCV | MKLClassifierCV
 
@@ -70,7 +70,7 @@ class TableModel:
         if hasattr(self.estimator, "predict_proba"):
             chances = self.estimator.predict_proba(rows)
             for number, label in enumerate(self.estimator.classes_.tolist()):
-                out[f"probability of {label}"] = chances[:, number]
+                out[f"{PROBABILITY}{label}"] = chances[:, number]
         return out
 
     def explain(self, top: int | None = 20) -> pd.DataFrame:
