@@ -22,6 +22,7 @@ from ..spec import Spec
 from ..specify import specify
 from ..store import save
 from .checks import check_parameters
+from .loaded import refuse_unusable
 from .notebook import html
 from .validation import column_names, gather, new_rows, pairwise, takes_sparse, workplace
 
@@ -245,6 +246,11 @@ class BaseMKL(FamilyMachine):
 
         check_is_fitted(self)
         return save(self, path, __version__)
+
+    def check_loaded(self) -> None:
+        """Raise if a model that was read from a file cannot predict; for the reader of files."""
+        specification(self)
+        refuse_unusable(self)
 
 
 @dataclass(eq=False, repr=False)

@@ -13,7 +13,8 @@ import pandas as pd
 from ..baselines.simple import SimpleModels
 from ..estimators import MKLClassifierCV, MKLRegressorCV
 from ..how_sure import HowSure
-from ..store import save
+from ..registry import TASKS
+from ..store import refuse_fields, refuse_infinite, save
 from ..words import plural
 from .columns import TableEncoder
 from .written import PROBABILITY, target_values
@@ -92,3 +93,24 @@ class TableModel:
         from .. import __version__
 
         return save(self, path, __version__)
+
+    def check_loaded(self) -> None:
+        """Raise if a model that was read from a file cannot predict; for the reader of files."""
+        kinds = {"encoder": TableEncoder, "estimator": TableEstimator, "summary": dict}
+        refuse_fields(self, kinds, "the model")
+        for name, kind in (("simple", SimpleModels), ("how_sure", HowSure)):
+            if not isinstance(getattr(self, name), kind | None):
+                raise TypeError(f"{name} of the model is {type(getattr(self, name)).__name__}")
+        self.estimator.check_loaded()
+        summary = self.summary
+        target, task, rows = (summary.get(name) for name in ("target", "task", "rows_train"))
+        labelled = task == "classification"
+        if not isinstance(target, str) or task not in TASKS or not isinstance(rows, int):
+            raise ValueError("the summary has no target, task or number of rows")
+        if labelled != self.estimator.labelled:
+            raise ValueError(f"the estimator is none for {task}")
+        row = self.encoder.example()
+        self.predict(row)
+        if self.simple is not None:
+            refuse_infinite(self.simple, "the linear model")
+            self.simple.predict(self.encode(row).to_numpy())
