@@ -152,9 +152,10 @@ class FullPass:
             gradients = family.at(solution.alpha).all()
             norm = power_norm(gradients, problem.dual_exponent)
             certificate = from_norm(problem, solution, norm, "exact")
-            if norm == 0:  # nothing to explain: no kernel is needed
-                theta = np.zeros_like(theta)
-                solution = solve(problem, kernels.system(theta), solution)
+            if norm == 0:  # nothing to explain, or a perfect fit whose dual point is zero
+                bare = solve(problem, kernels.system(np.zeros_like(theta)), solution)
+                if bare.objective <= solution.objective * (1 + 1e-12):
+                    theta, solution = np.zeros_like(theta), bare
             state = Pass(k, family, theta, solution, certificate)
             if best is None or solution.objective <= best.solution.objective * (1 + 1e-12):
                 best, best_gradients = state, gradients
