@@ -44,7 +44,9 @@ def refuse_unusable(estimator: Any) -> None:
     refuse_fields(estimator, FITTED, "the model")
     function: Function = estimator.function_
     widths = function.kernels.free_widths  # whose kernels have no shares
-    refuse_infinite(function, "the function", ("shares",) if widths else ())
+    # Scales of constant columns may be infinite; they are looked at below.
+    besides = ("scale_", "var_", *(("shares",) if widths else ()))
+    refuse_infinite(function, "the function", besides)
     for one, where in parts_of(function, "the function"):
         places = getattr(one, "__dict__", {}).get("places")
         if places is not None and not np.all(np.diff(places) > 0):
