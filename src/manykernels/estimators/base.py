@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABCMeta
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
@@ -213,6 +213,11 @@ class FamilyMachine(KernelMachine):
             does not list (with p = 2) is a column ``other terms``.
         """
         check_is_fitted(self)
+        if terms is not None and (isinstance(terms, bytes) or not isinstance(terms, Iterable)):
+            raise ValueError(
+                f"terms must be names of terms, as in explain, or None; got {terms!r}. Use for "
+                "instance model.explain()['term'][:3]."
+            )
         names = None if terms is None else [terms] if isinstance(terms, str) else list(terms)
         index = X.index if hasattr(X, "iloc") else None
         self.function_.output(label)  # a wrong label is said before X is looked at

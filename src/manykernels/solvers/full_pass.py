@@ -28,7 +28,7 @@ from ..limits import KEPT_BYTES, KERNEL_BYTES
 from ..memory import refuse_bytes
 from ..objective import Problem, best_weights
 from ..potentials import power_norm
-from .base import Needs, Result
+from .base import Needs, Result, refuse_settings
 
 PASS_TOL = 1e-9
 """Relative duality gap to which the dual is solved in each pass. Far below any gap that is asked
@@ -118,6 +118,9 @@ class FullPass:
     needs: ClassVar[Needs] = Needs(
         lambda p: 1 < p < 2, "1 < p < 2 (p = 2 has a closed form)", listed=True
     )
+
+    def __post_init__(self) -> None:
+        refuse_settings(self, {"memory": 0})
 
     def iterate(
         self,
