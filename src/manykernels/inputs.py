@@ -15,13 +15,13 @@ LARGEST_VALUE = 1e150
 """Largest size of a value of X or y, and of a sample weight: the sum of squares of 10^8 such values
 is the largest that a double holds."""
 
-LEAST_SPREAD = 1e-150
+LEAST_RANGE = 1e-150
 """Least difference between values of a column, or of y, that counts: squares of smaller ones are
 next to the least number that a double holds."""
 
 ROUNDING_UNITS = 16
-"""A column is constant if its values differ by no more than so many units in the last place of the
-largest: what a few operations leave of a constant. Set by judgement, not measured."""
+"""A column is constant if its values differ by no more units in the last place of the largest than
+this: what a few operations leave of a constant. Set by judgement, not measured."""
 
 
 def refuse_masked(values: Any, name: str) -> None:
@@ -110,12 +110,12 @@ def refuse_large(low: Array, high: Array, names: Sequence[str]) -> None:
 
 def refuse_faint(low: Array, high: Array, names: Sequence[str]) -> None:
     """Raise ValueError if a column varies so little that the squares of differences vanish."""
-    faint = (high - low < LEAST_SPREAD) & ~constant_columns(low, high)
+    faint = (high - low < LEAST_RANGE) & ~constant_columns(low, high)
     if np.any(faint):
         worst = int(np.argmax(faint))
         raise ValueError(
             f"column {names[worst]!r} of X varies by {high[worst] - low[worst]:.3g} only; at least "
-            f"{LEAST_SPREAD:g} can be worked with, whose square is not zero. Multiply the column "
+            f"{LEAST_RANGE:g} can be worked with, whose square is not zero. Multiply the column "
             "by its unit, take logarithms, or leave it out."
         )
 
@@ -130,9 +130,9 @@ def refuse_target_size(y: Array, centre: float) -> None:
             f"y has values as large as {size:.3g}; at most {LARGEST_VALUE:g} can be worked with, "
             "whose square does not overflow. Divide y by its unit, or take logarithms."
         )
-    if 0 < left < LEAST_SPREAD and left > ROUNDING_UNITS * np.finfo(float).eps * abs(centre):
+    if 0 < left < LEAST_RANGE and left > ROUNDING_UNITS * np.finfo(float).eps * abs(centre):
         raise ValueError(
-            f"y differs from {centre:.3g} by {left:.3g} at most; at least {LEAST_SPREAD:g} can be "
+            f"y differs from {centre:.3g} by {left:.3g} at most; at least {LEAST_RANGE:g} can be "
             "worked with, whose square is not zero. Multiply y by its unit, or take logarithms."
         )
 
@@ -140,6 +140,6 @@ def refuse_target_size(y: Array, centre: float) -> None:
 def weights_in_range(weights: Array) -> Array:
     """Return sample weights, of which only ratios matter, so that sums of them do not overflow."""
     largest = float(weights.max(initial=0.0))
-    if largest > LARGEST_VALUE or 0 < largest < LEAST_SPREAD:
+    if largest > LARGEST_VALUE or 0 < largest < LEAST_RANGE:
         return weights / largest
     return weights

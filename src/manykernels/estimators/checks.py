@@ -15,7 +15,7 @@ from ..memory import as_bytes
 from ..registry import AUTO, INDEX_SETS, SOLVER_NAMES
 from ..solvers import refuse_needs
 
-MOST_SHOWN = 200
+VALUE_LENGTH = 200
 """Most characters of a value in a message. Set by judgement."""
 
 
@@ -66,7 +66,7 @@ def _shown(value: Any) -> str:
         text = repr(value)
     except ValueError:  # integers of more than 4,300 digits
         text = f"an {type(value).__name__} of very many digits"
-    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 3] + "..."
+    return text if len(text) <= VALUE_LENGTH else text[: VALUE_LENGTH - 3] + "..."
 
 
 def _real(value: Any) -> bool:

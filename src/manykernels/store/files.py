@@ -33,7 +33,7 @@ forty times as much memory. Set by judgement, not measured."""
 SEAL_BYTES = 64
 """Bytes of a checksum in hexadecimal digits."""
 
-MOST_SAID = 300
+REASON_LENGTH = 300
 """Most characters of the reason that a message gives. Set by judgement."""
 
 
@@ -136,7 +136,7 @@ def _contents(archive: zipfile.ZipFile, path: Any) -> tuple[Any, list[Array]]:
 
 
 def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    """Return a part of a zip, of no more than so many bytes: a small zip may hold a huge one."""
+    """Return a part of a zip, of ``most`` bytes at the most: a small zip may hold a huge one."""
     size = archive.getinfo(name).file_size
     if size > most:
         raise ValueError(f"{name} in it has {size:,} bytes; at most {most:,} are read")
@@ -154,7 +154,7 @@ def _refuse_unsound(model: Any) -> None:
 
 def _cut(text: str) -> str:
     line = " ".join(text.split()).rstrip(".")
-    return line if len(line) <= MOST_SAID else line[: MOST_SAID - 3] + "..."
+    return line if len(line) <= REASON_LENGTH else line[: REASON_LENGTH - 3] + "..."
 
 
 _CHANGED = (

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from ..arrays import Array
 
-KINDS = "biufU"
+STORED_KINDS = "biufU"
 """Kinds of the arrays that model files hold: truth values, integers, floats and text."""
 
 
@@ -27,7 +27,7 @@ def read_array(content: bytes) -> Array:
         raise ValueError(f"an array has version {version} of npy; 1.0 and 2.0 are read")
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, columns_first, dtype = read(stream)
-    if dtype.hasobject or dtype.kind not in KINDS:
+    if dtype.hasobject or dtype.kind not in STORED_KINDS:
         raise ValueError(f"an array is of {dtype}, which model files do not hold")
     count, held = 1, len(content) - stream.tell()
     for side in shape:

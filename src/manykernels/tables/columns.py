@@ -12,7 +12,7 @@ import pandas as pd
 from ..arrays import Array
 from ..store import refuse_fields, refuse_infinite
 from ..words import plural
-from .written import as_moments, as_numbers, as_words, decimal_years
+from .written import as_moments, as_numbers, as_words, decimal_years, refuse_objects, shown
 
 OTHER, MISSING = "(other)", "(missing)"
 """Names of the level of rare categories, and of that of missing values."""
@@ -49,8 +49,8 @@ class Number:
         if len(bad):
             others = f"{len(bad) - 1} others" if len(bad) > 1 else "no other such value"
             raise TableError(
-                f"column {self.name!r} must hold {kind}, as in training; got {bad.iloc[0]!r} and "
-                f"{others}. {remedy}"
+                f"column {self.name!r} must hold {kind}, as in training; got "
+                f"{shown(bad.iloc[0])} and {others}. {remedy}"
             )
 
     @property
@@ -181,6 +181,8 @@ class TableEncoder:
             raise TableError(self._missing(absent, frame))
         parts: dict[str, Array] = {}
         for column in self.columns:
+            if why := refuse_objects(frame[column.name].dropna()):
+                raise TableError(f"column {column.name!r} {why}. Write it as in training.")
             parts |= column.encode(frame[column.name])
         return pd.DataFrame(parts, index=frame.index)
 

@@ -16,8 +16,8 @@ from ..how_sure import HowSure
 from ..registry import TASKS
 from ..store import refuse_fields, refuse_infinite, save
 from ..words import plural
-from .columns import TableEncoder
-from .written import PROBABILITY, target_values
+from .columns import TableEncoder, TableError
+from .written import PROBABILITY, refuse_objects, shown, target_values
 
 TableEstimator = MKLRegressorCV | MKLClassifierCV
 
@@ -86,7 +86,19 @@ class TableModel:
 
     def truth(self, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
         """Return the target column of a table as the estimator takes it."""
-        return target_values(frame[self.summary["target"]], str(self.summary["task"]))
+        name, task = str(self.summary["target"]), str(self.summary["task"])
+        column = frame[name]
+        if why := refuse_objects(column.dropna()):
+            raise TableError(f"target {name!r} {why}. Give rows of the same kind.")
+        values = target_values(column, task)
+        if task == "regression":
+            bad = column[column.notna().to_numpy() & ~np.isfinite(values)]
+            if len(bad):
+                raise TableError(
+                    f"target {name!r} must hold numbers, as in training; got {shown(bad.iloc[0])} "
+                    f"in {plural(len(bad), 'row')}. Give rows of the same kind."
+                )
+        return values
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the model to a file that :func:`manykernels.load` reads."""

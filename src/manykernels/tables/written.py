@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..arrays import Array
@@ -11,6 +12,15 @@ from ..words import plural
 
 PROBABILITY = "probability of "
 """What the names of columns of predictions begin with that hold the probability of a class."""
+
+CELL_LENGTH = 60
+"""Most characters of a value in a message. Set by judgement."""
+
+SEVERAL = (list, tuple, dict, set, np.ndarray)
+"""Types of values that are several values."""
+
+BYTES = (bytes, bytearray, memoryview)
+"""Types of values that are no text and no numbers."""
 
 YEAR = 365.2425 * 86_400
 """Seconds in a year."""
@@ -80,10 +90,30 @@ def decimal_years(moments: pd.Series) -> Array:
 def mixture(words: pd.Series, numbers: pd.Series) -> str:
     """Say what is wrong with a column of which only most values are numbers."""
     odd = words[numbers.isna()]
+    first = str(odd.iloc[0])
+    meant = f"; if that stands for a missing value, use --na {quoted(first)}"
     return (
-        f"mixes numbers and text (such as {odd.iloc[0]!r}, in {plural(len(odd), 'row')}; if that "
-        f"stands for a missing value, use --na {quoted(odd.iloc[0])})"
+        f"mixes numbers and text (such as {shown(first)}, in {plural(len(odd), 'row')}"
+        f"{meant if len(first) <= CELL_LENGTH else ''})"
     )
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message, the beginning of a long one."""
+    if isinstance(value, str) and len(value) > CELL_LENGTH:
+        value = value[: CELL_LENGTH - 3] + "..."
+    text = repr(value)
+    return text if len(text) <= 2 * CELL_LENGTH else text[: 2 * CELL_LENGTH] + "..."
+
+
+def refuse_objects(column: pd.Series) -> str:
+    """Say why the values of a column are no single values; empty if they are."""
+    if column.dtype != object:
+        return ""
+    for kinds, why in ((SEVERAL, "holds lists, not single values"), (BYTES, "holds binary data")):
+        if column.map(lambda value, kinds=kinds: isinstance(value, kinds)).any():
+            return why
+    return ""
 
 
 def quoted(name: str) -> str:
