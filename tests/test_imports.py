@@ -11,6 +11,7 @@ import manykernels
 ORDER = [
     "limits",
     "arrays",
+    "inputs",
     "backend",
     "memory",
     "notices",

@@ -403,8 +403,10 @@ def test_columns_and_targets_without_signal(maker, rng):
 @pytest.mark.parametrize("maker", [PolynomialCombination, UniformProductKernel])
 def test_beyond_floating_point(maker, rng):
     X, y = regression(rng)
-    with pytest.raises(ValueError, match="beyond floating-point range"):
+    with pytest.raises(ValueError, match="y has values as large as"):
         maker().fit(X, y * 1e160)
+    with pytest.raises(ValueError, match=r"beyond floating-point range|at least 1e-140"):
+        maker(alpha=1e-12).fit(X, y * 1e145)
 
 
 @pytest.mark.parametrize(("norm", "away"), [(1, 1e8), (2, 1e18)])

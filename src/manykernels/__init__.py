@@ -5,8 +5,14 @@ products of up to D base kernels, without listing them, and say how far from opt
 ``MKLRegressorCV`` and ``MKLClassifierCV`` also choose how strongly to penalise.
 """
 
-from .estimators import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
-from .store import load
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .estimators import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
+    from .store import load
 
 __version__ = "0.1.0"
 
@@ -18,3 +24,20 @@ __all__ = [
     "__version__",
     "load",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is: the command must not take seconds before it begins."""
+    if name in __all__:
+        return getattr(import_module(".store" if name == "load" else ".estimators", __name__), name)
+    if not name.startswith("_"):
+        try:
+            return import_module(f".{name}", __name__)
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

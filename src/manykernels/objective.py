@@ -14,6 +14,11 @@ PERFECT = 1e-20
 """Share of the objective of f = 0 up to which an objective is that of a perfect fit, known only up
 to rounding. Set by judgement, not measured."""
 
+LARGEST_RATIO = 1e140
+"""Largest size of y relative to the strength. Dual variables are as large as that ratio, and sums
+of their squares, times squares of features, must be finite. Set by judgement: there is room for
+features of 1e10."""
+
 ABSORBED = 1e-20
 """Share of the largest weight below which a weight is set to zero, where it stays. With p = 1 most
 weights end so. Set by judgement, not measured."""
@@ -59,6 +64,15 @@ class Problem:
     strength: float
     p: float = 4 / 3
     intercept: bool = False
+
+    def __post_init__(self) -> None:
+        reach = float(np.abs(self.y).max(initial=0.0))
+        if reach > LARGEST_RATIO * self.strength:
+            raise ValueError(
+                f"alpha must be at least {1 / LARGEST_RATIO:g} times the largest size of y, or "
+                f"else squares of dual variables overflow; got alpha={self.strength:g} and y up to "
+                f"{reach:.3g}. Use alpha={reach / LARGEST_RATIO:.1g} or more, or rescale y."
+            )
 
     @property
     def nu(self) -> float:
@@ -125,7 +139,7 @@ class Problem:
         # A gap below zero is rounding, and rounding may as well have been of the other sign.
         gap = abs(primal - self.dual(alpha, quadratic)) + self.infeasibility(alpha, b)
         perfect = primal <= PERFECT * self.risk(np.zeros_like(self.y))
-        return gap, 0.0 if perfect else gap / primal
+        return gap, 0.0 if perfect and np.isfinite(gap) else gap / primal
 
 
 def exponent(p: float) -> float:

@@ -9,6 +9,8 @@ def main() -> None:
     """Run the command line, or say what it needs."""
     try:
         from .app import app
+
+        app()
     except ModuleNotFoundError as error:
         if error.name not in {"typer", "rich"}:
             raise
@@ -18,4 +20,3 @@ def main() -> None:
         )
     except KeyboardInterrupt:
         sys.exit(130)
-    app()

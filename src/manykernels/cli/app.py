@@ -58,7 +58,7 @@ def demo(
 @problems()
 def bench(
     columns: Annotated[int, typer.Option(min=5, max=150, help="Number of columns.")] = 60,
-    seed: Annotated[int, typer.Option(help="Of the random polynomial.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random polynomial.")] = 0,
 ) -> None:
     """Time this machine: find ten terms among all products of up to three columns.
 

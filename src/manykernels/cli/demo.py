@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from ..store import write_whole
 from ..tables import Settings, fit_table, split_table
 from .output import Console, show_fit, show_split
 
@@ -54,7 +55,7 @@ def run(out: Path | None) -> None:
         from .. import report
 
         out.mkdir(parents=True, exist_ok=True)
-        frame.to_csv(out / "flats.csv", index=False)
+        write_whole(out / "flats.csv", frame.to_csv(index=False).encode())
         written["table"] = str(out / "flats.csv")
         written["model"] = str(model.save(out / "flats.mk"))
         written["report"] = str(report.write(model, split.test, split.y_test, out / "flats.html"))

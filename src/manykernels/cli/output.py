@@ -100,7 +100,7 @@ def show_fit(
     for kind, path in written.items():
         held = "; it holds the training rows" if estimator.function_.holds_rows else ""
         console.say(f"{kind} written to {path}{held if kind == 'model' else ''}")
-    console.data({**facts(model), **written, "terms": _records(table.head(top))})
+    console.data({**facts(model), **written, "terms": records(table.head(top))})
 
 
 def show_terms(console: Console, model: TableModel, top: int) -> None:
@@ -114,7 +114,7 @@ def show_terms(console: Console, model: TableModel, top: int) -> None:
     console.say(certificate(model.estimator))
     _terms(console, table, top)
     _how_sure(console, model, table)
-    console.data({**facts(model), "terms": _records(table.head(top))})
+    console.data({**facts(model), "terms": records(table.head(top))})
 
 
 def show_row(
@@ -204,7 +204,8 @@ def _percent(share: float) -> str:
     return f"{round(100 * share, 1) + 0.0:.1f} %"  # no minus zero
 
 
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    whole = table.astype(object).where(table.notna(), None)  # JSON of pandas rounds small p-values
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table for JSON, numbers in full: pandas would round them."""
+    whole = table.astype(object).where(table.notna(), None)
     found: Any = whole.to_dict("records")
     return found

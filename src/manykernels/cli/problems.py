@@ -7,6 +7,9 @@ from contextlib import contextmanager
 
 import typer
 
+MESSAGE_LENGTH = 4_000
+"""Most characters of a message: cells of tables may hold millions. Set by judgement."""
+
 
 @contextmanager
 def problems() -> Iterator[None]:
@@ -18,5 +21,7 @@ def problems() -> Iterator[None]:
         raise typer.Exit(130) from None
     except (ValueError, TypeError, OSError, ModuleNotFoundError, MemoryError) as error:
         text = str(error) or type(error).__name__
+        if len(text) > MESSAGE_LENGTH:
+            text = f"{text[: MESSAGE_LENGTH - 3]}..."
         typer.secho(f"Error: {text}", fg="red", err=True)
         raise typer.Exit(1) from None

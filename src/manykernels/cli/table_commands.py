@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..registry import AUTO, GAP_RULES, TABLE_KERNELS, TASKS
-from .output import Console, show_fit, show_row, show_split, show_terms
+from .output import Console, records, show_fit, show_row, show_split, show_terms
 from .problems import problems
 
 if TYPE_CHECKING:
@@ -57,7 +57,9 @@ def fit(
     test: Annotated[
         float, typer.Option(help="Share of rows held out for the score; 0 for none.")
     ] = 0.2,
-    seed: Annotated[int, typer.Option(min=0, help="Of the split and all that is random.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Of the split and all that is random.")
+    ] = 0,
     model: Annotated[Path | None, typer.Option(help="File to write the model to.")] = None,
     report: Annotated[Path | None, typer.Option(help="HTML file to write a report to.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Leave a column out. Repeatable.")] = None,
@@ -171,13 +173,21 @@ def predict(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="CSV file to write; by default stdout.")
     ] = None,
+    escape: Annotated[
+        bool,
+        typer.Option(
+            help="In CSV, write ' before text that spreadsheets would run as a formula (=1+1)."
+        ),
+    ] = True,
     na: Na = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     as_json: Json = False,
 ) -> None:
     """Predict the rows of a table: one line for each, classes with their probabilities."""
+    from ..store import write_whole
     from ..tables import read
+    from ..tables.written import shown, without_formulas
 
     _writable(out, data, model)
     fitted = _load(model)
@@ -186,17 +196,17 @@ def predict(
     for name, values in fitted.encoder.unknown(frame).items():
         typer.echo(
             f"note: column {name!r} has values that the model does not know, such as "
-            f"{values[0]!r}; they count as average.",
+            f"{shown(values[0])}; they count as average.",
             err=True,
         )
     if as_json:
-        text = json.dumps(json.loads(predictions.to_json(orient="records"))) + "\n"
+        text = json.dumps(records(predictions)) + "\n"
     else:
-        text = predictions.to_csv(index=False)
+        text = (without_formulas(predictions) if escape else predictions).to_csv(index=False)
     if out is None:
         sys.stdout.write(text)
     else:
-        out.write_text(text, encoding="utf-8")
+        write_whole(out, text.encode())
         typer.echo(f"Wrote {len(predictions):,} predictions to {out}.", err=True)
 
 
@@ -250,6 +260,7 @@ def report(
     from .. import report as reports
     from ..tables import TableError, read
     from ..tables.columns import missing_column
+    from ..tables.written import shown
 
     _writable(out, data, model)
     fitted = _load(model)
@@ -265,7 +276,7 @@ def report(
     if new:
         raise TableError(
             f"the target {name!r} has classes that the model does not know: "
-            f"{', '.join(map(repr, sorted(new)[:8]))}. Give rows of the same kind."
+            f"{', '.join(map(shown, sorted(new)[:8]))}. Give rows of the same kind."
         )
     where = f"the {len(frame):,} rows of {data.name}"
     summary = {**fitted.summary, "scores": None, "rows_test": None, "evaluated_on": where}

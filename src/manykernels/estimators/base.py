@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import ABCMeta
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
@@ -15,13 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..fitting import Outcome, fit
-from ..function import Predictor
+from ..function import Predictor, scaled
 from ..how_sure import how_sure_of
+from ..inputs import ranges
 from ..rows import Rows
 from ..spec import Spec
 from ..specify import specify
 from ..store import save
 from .checks import check_parameters
+from .loaded import refuse_unusable
 from .notebook import html
 from .validation import column_names, gather, new_rows, pairwise, takes_sparse, workplace
 
@@ -64,7 +68,8 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """
         check_parameters(self)
         spec = self._specify()
-        self._keep(fit(spec, gather(self, spec, X, y, sample_weight)))
+        with _unchanged_by_failure(self):
+            self._keep(fit(spec, gather(self, spec, X, y, sample_weight)))
         return self
 
     def _specify(self) -> Spec:
@@ -122,9 +127,13 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             values = self.function_.decision(X, place)
         if not np.all(np.isfinite(values)):
             degree = max(self._specify().on_columns(X.shape[1]).degrees)
+            with np.errstate(over="ignore"):
+                low, high = ranges(scaled(self.function_.scaler, X))
+            worst = int(np.argmax(np.maximum(np.abs(low), np.abs(high))))
             raise ValueError(
-                f"X has values so large that products of degree {degree} overflow; largest is "
-                f"{abs(X).max():.3g}. Check their units against the training data."
+                f"X has values so large that products of degree {degree} overflow; column "
+                f"{column_names(self)[worst]!r} has ones up to {abs(X[:, [worst]]).max():.3g}. "
+                "Check their units against the training data."
             )
         return values
 
@@ -204,6 +213,11 @@ class FamilyMachine(KernelMachine):
             does not list (with p = 2) is a column ``other terms``.
         """
         check_is_fitted(self)
+        if terms is not None and (isinstance(terms, bytes) or not isinstance(terms, Iterable)):
+            raise ValueError(
+                f"terms must be names of terms, as in explain, or None; got {terms!r}. Use for "
+                "instance model.explain()['term'][:3]."
+            )
         names = None if terms is None else [terms] if isinstance(terms, str) else list(terms)
         index = X.index if hasattr(X, "iloc") else None
         self.function_.output(label)  # a wrong label is said before X is looked at
@@ -245,6 +259,11 @@ class BaseMKL(FamilyMachine):
 
         check_is_fitted(self)
         return save(self, path, __version__)
+
+    def check_loaded(self) -> None:
+        """Raise if a model that was read from a file cannot predict; for the reader of files."""
+        specification(self)
+        refuse_unusable(self)
 
 
 @dataclass(eq=False, repr=False)
@@ -300,6 +319,18 @@ class BaseCV(BaseMKL):
     n_jobs: int | None = None
     random_state: Any = None
     verbose: int = 0
+
+
+@contextmanager
+def _unchanged_by_failure(estimator: Any) -> Iterator[None]:
+    """Give an estimator back its attributes if a fit fails or is interrupted."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 def specification(estimator: KernelMachine) -> Spec:

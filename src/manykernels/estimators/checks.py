@@ -15,6 +15,9 @@ from ..memory import as_bytes
 from ..registry import AUTO, INDEX_SETS, SOLVER_NAMES
 from ..solvers import refuse_needs
 
+VALUE_LENGTH = 200
+"""Most characters of a value in a message. Set by judgement."""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -31,6 +34,12 @@ def check_parameters(estimator: Any) -> None:
     Parameters have the same meaning, and the same range, in every estimator that has them.
     """
     parameters = estimator.get_params(deep=False)
+    for name, value in parameters.items():
+        if isinstance(value, type):
+            raise ValueError(
+                f"{name} must be an object, not a class; got {value.__name__}. Use "
+                f"{value.__name__}()."
+            )
     kernels = parameters.get("kernels")
     if (uses_widths(kernels) or alternatives(kernels)) and not estimator.takes_widths:
         raise ValueError(
@@ -46,13 +55,25 @@ def check_parameters(estimator: Any) -> None:
             values = list(values[0]) or values
         for value in values:
             if not rule.holds(value):
-                raise ValueError(f"{name} {rule.words}; got {value!r}. {rule.remedy}.")
+                raise ValueError(f"{name} {rule.words}; got {_shown(value)}. {rule.remedy}.")
             if name == "p" and value is not None:
                 refuse_needs(parameters.get("solver", "auto"), value)
 
 
+def _shown(value: Any) -> str:
+    """Return a value as text, the beginning of one that is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # integers of more than 4,300 digits
+        text = f"an {type(value).__name__} of very many digits"
+    return text if len(text) <= VALUE_LENGTH else text[: VALUE_LENGTH - 3] + "..."
+
+
 def _real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    except OverflowError:  # an integer that no float holds
+        return False
 
 
 def _positive(remedy: str) -> Rule:
@@ -169,6 +190,17 @@ RULES: list[tuple[str, Rule]] = [
         ),
     ),
     ("n_alphas", _at_least(1, "Use n_alphas=25")),
+    (
+        "n_jobs",
+        Rule(
+            lambda value: (
+                value is None
+                or (isinstance(value, Integral) and not isinstance(value, bool) and value != 0)
+            ),
+            "must be None or an integer other than 0",
+            "Use n_jobs=-1 for all processors",
+        ),
+    ),
     ("one_standard_error", _FLAG),
     ("debias", _FLAG),
 ]

@@ -12,6 +12,16 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ..arrays import Array
 from ..backend import beside, on_host, place_of, to_host
+from ..inputs import (
+    ranges,
+    refuse_faint,
+    refuse_large,
+    refuse_masked,
+    refuse_missing_targets,
+    refuse_target_size,
+    sound_sparse,
+    weights_in_range,
+)
 from ..kernels import only_linear, uses_widths
 from ..losses.classification import class_targets
 from ..rows import MemoryRows, PartedRows, Rows
@@ -37,6 +47,8 @@ def workplace(estimator: Any, X: Any) -> Any:
 
 def checked(estimator: Any, X: Any, **options: Any) -> Any:
     """Check X (and y) on the host, with messages of our own for what cannot be taken."""
+    refuse_masked(X, "X")
+    X = sound_sparse(X)
     if not on_host(workplace(estimator, X)):
         if sparse.issparse(X):
             raise TypeError(
@@ -51,7 +63,8 @@ def checked(estimator: Any, X: Any, **options: Any) -> Any:
             'kernels="linear" with standardize="scale" (or False), or X.toarray().'
         )
     accepted = ("csr", "csc") if takes_sparse(estimator) else False
-    return validate_data(estimator, X, accept_sparse=accepted, dtype=np.float64, **options)
+    with np.errstate(over="ignore", invalid="ignore"):  # in sums of values as large as 1e308
+        return validate_data(estimator, X, accept_sparse=accepted, dtype=np.float64, **options)
 
 
 def new_rows(estimator: Any, X: Any) -> Any:
@@ -75,10 +88,19 @@ def gather(estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any) -> Ro
     if "dask" in sys.modules and is_partitioned(X):
         return _parted(estimator, spec, X, y, sample_weight)
     place, y, sample_weight = workplace(estimator, X), as_host(y), as_host(sample_weight)
+    for values, what in ((y, "y"), (sample_weight, "sample_weight")):
+        refuse_masked(values, what)
     if not spec.labelled:
         _refuse_strings(y)
+    refuse_missing_targets(y)
     X, y = checked(estimator, X, y=y, y_numeric=not spec.labelled, ensure_min_samples=2)
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = weights_in_range(weights)
+    names = column_names(estimator)
+    low, high = ranges(X)
+    refuse_large(low, high, names)
+    if spec.scales:
+        refuse_faint(low, high, names)
     if not np.any(weights > 0):
         raise ValueError(
             "sample_weight must have a positive entry; got only zero weights. "
@@ -90,9 +112,10 @@ def gather(estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any) -> Ro
     else:
         targets = np.asarray(y, dtype=float)[:, None]
         # An intercept absorbs the mean; without it the arithmetic keeps more digits.
-        centre = np.average(targets[:, 0], weights=weights) if spec.intercept else 0.0
+        with np.errstate(over="ignore"):
+            centre = np.average(targets[:, 0], weights=weights) if spec.intercept else 0.0
+        refuse_target_size(targets, centre)
         targets = targets - centre
-    names = column_names(estimator)
     return MemoryRows(X, targets, weights, classes, names, centre, place, pairwise(estimator))
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+
+from ..store import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +22,8 @@ DOTS_PER_INCH = 120
 def write_table(frame: pd.DataFrame, path: Path) -> None:
     """Write a CSV file, floats with six significant digits, without the index."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    frame.to_csv(path, index=False, float_format="%.6g", lineterminator="\n", encoding="utf-8")
+    text = frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    write_whole(path, text.encode())
 
 
 def markdown_table(frame: pd.DataFrame, digits: int = 3) -> str:
@@ -66,9 +70,15 @@ def save_figure(figure: Figure, folder: Path, name: str) -> None:
     import matplotlib as mpl
 
     folder.mkdir(parents=True, exist_ok=True)
+    options: dict[str, dict[str, Any]] = {
+        "png": {"dpi": DOTS_PER_INCH},
+        "svg": {"metadata": {"Date": None}},
+    }
     with mpl.rc_context({"svg.hashsalt": "manykernels"}):
-        figure.savefig(folder / f"{name}.png", dpi=DOTS_PER_INCH)
-        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+        for kind, own in options.items():
+            drawn = BytesIO()
+            figure.savefig(drawn, format=kind, **own)
+            write_whole(folder / f"{name}.{kind}", drawn.getvalue())
     figure.clear()
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from ..datasets import load_paper
 from ..datasets.facts import PAPER
 from ..plot.style import need_matplotlib
+from ..store import write_whole
 from . import convergence, real, synthetic
 from .runner import complete
 
@@ -49,7 +50,7 @@ def reproduce(
         frame = complete(module.plan(runs, quick, data_dir), work, cache, progress)
         text = module.report(frame, out, command)
     page = out / f"{name}.md"
-    page.write_text(SMOKE * quick + text, encoding="utf-8")
+    write_whole(page, (SMOKE * quick + text).encode())
     return page
 
 

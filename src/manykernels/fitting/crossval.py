@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -103,7 +103,7 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
             f"debias=True needs p = 1 or solver='greedy'; got p={p}. With p > 1 every kernel has a "
             "weight: there is no selection to refit. Use p=1."
         )
-    splits = list(_splits(spec, rows))
+    splits = [_sound(split, rows.count) for split in _splits(spec, rows)]
     if not splits:
         raise ValueError("cv must give folds; got none. Use cv=5.")
     rng = generator(spec.random_state)
@@ -161,7 +161,36 @@ def _splits(spec: Spec, rows: Rows) -> Iterator[tuple[Array, Array]]:
         if most is not None and len(labels) > most:
             parts = {"train_size": most - most // 5, "test_size": most // 5}
         return split(1, **parts, random_state=0).split(X, labels)
+    if isinstance(cv, Iterable) and not isinstance(cv, str) and not hasattr(cv, "split"):
+        return iter(cv)
     return check_cv(cv, labels if classes else None, classifier=classes).split(X, labels)
+
+
+def _sound(split: Any, count: int) -> tuple[Array, Array]:
+    """Return the rows of a fold to train on and to test on, or refuse what is no fold."""
+    try:
+        train, test = (np.asarray(side) for side in split)
+        whole = all(
+            side.ndim == 1 and (side.dtype.kind in "iub" or not side.size) for side in (train, test)
+        )
+    except (TypeError, ValueError):
+        whole = False
+    if not whole:
+        raise ValueError(
+            "cv must be a number of folds, a splitter of scikit-learn, or pairs of arrays with the "
+            f"numbers of rows to train and to test on; got {str(split)[:60]} as a pair. Use cv=5."
+        )
+    sides = [
+        np.flatnonzero(side) if side.dtype.kind == "b" else side.astype(int)
+        for side in (train, test)
+    ]
+    for side in sides:
+        if side.size and not (-count <= side.min() and side.max() < count):
+            raise ValueError(
+                f"cv must have numbers of rows from 0 to {count - 1}; got {side.min()} to "
+                f"{side.max()}. Make the folds from these rows."
+            )
+    return sides[0], sides[1]
 
 
 def _sampled(search: Search, rows: Rows, train: Array, test: Array) -> float:

@@ -30,6 +30,7 @@ def parse_maps(
                 f"kernels[{j}] has no features and the others have; got {kernel!r}. Use "
                 f'"linear", {", ".join(map(repr, MAPS))} or "auto" for all, or none of them.'
             )
+        _refuse_class(j, kernel)
         label = kernel if isinstance(kernel, str) else kernel.name
         if has_map and label != "nystroem" and len(numbers) != 1:
             raise ValueError(
@@ -56,6 +57,7 @@ def parse_function(
     if isinstance(kernel, str) and kernel in KERNEL_FUNCTIONS:
         label = seen if kernel == "linear" and len(numbers) == 1 else f"{kernel}({seen})"
         return KERNEL_FUNCTIONS[kernel], numbers, label
+    _refuse_class(j, kernel)
     if callable(kernel):
         label = getattr(kernel, "__name__", None) or str(kernel)
         return kernel, numbers, label if columns is None else f"{label}({seen})"
@@ -64,6 +66,14 @@ def parse_function(
         "a scikit-learn kernel or Precomputed; "
         f'got {kernel!r}. Each may be paired with its columns, as in ("rbf", [0, 1]).'
     )
+
+
+def _refuse_class(j: int, kernel: Any) -> None:
+    if isinstance(kernel, type):
+        raise ValueError(
+            f"kernels[{j}] must be an object, not a class; got {kernel.__name__}. Use "
+            f"{kernel.__name__}()."
+        )
 
 
 def numbers_by_name(feature_names: Sequence[str]) -> dict[str, int]:

@@ -26,8 +26,8 @@ LEAST_CURVATURE = 1e-3
 it is raised where a step fails. Set by judgement, not measured."""
 
 LIGHT_FOLDS = (
-    "cv must give folds with rows of positive weight on both sides; got one without. Use cv=5, or "
-    "drop the rows of weight zero."
+    "cv must give folds with rows of positive weight on both sides; got one without. Drop the "
+    "rows of weight zero, mix the rows, as with cv=KFold(5, shuffle=True), or use fewer folds."
 )
 
 

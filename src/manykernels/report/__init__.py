@@ -77,8 +77,13 @@ def write(
     report.html <!doctype html>
     """
     need_matplotlib()
-    page = make_page(subject_of(model, X, y, summary, levels, how_sure), title)
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title must be text or None; got {title!r}. Use title={str(title)!r}.")
+    for name, value in (("summary", summary), ("levels", levels)):
+        if value is not None and not isinstance(value, Mapping):
+            raise TypeError(f"{name} must be a mapping or None; got {value!r}. Use a dict.")
     file = Path(path)
+    page = make_page(subject_of(model, X, y, summary, levels, how_sure), title)
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, page.encode("utf-8", "replace"))
     return file

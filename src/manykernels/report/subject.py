@@ -174,6 +174,8 @@ def subject_of(
             "X and y must have the same number of rows, at least one; got "
             f"{rows.shape[0]} and {len(targets)}. Give the rows to show the model on."
         )
+    if not estimator.labelled:
+        _refuse_no_numbers(targets)
     names = column_names(estimator)
     known = {name: value for name, value in (levels or {}).items() if name in names}
     summary = {} if summary is None else summary
@@ -182,6 +184,22 @@ def subject_of(
     how_sure = getattr(model, "how_sure", None) if how_sure is None else how_sure
     found = None if how_sure is None else how_sure_of(how_sure, names)
     return Subject(estimator, rows, targets, names, target, summary, known, simple, found)
+
+
+def _refuse_no_numbers(targets: Array) -> None:
+    """Raise ValueError unless targets are finite numbers."""
+    try:
+        good = np.isfinite(targets.astype(float))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"y must be numbers for a regression; got {str(targets[0])[:60]!r}. Give the column "
+            "that the model predicts."
+        ) from None
+    if not good.all():
+        raise ValueError(
+            f"y must be finite; got {np.count_nonzero(~good)} values that are NaN or infinity. "
+            "Drop these rows."
+        )
 
 
 def level(levels: Mapping[Any, Any] | Sequence[Any] | None, value: float) -> str:

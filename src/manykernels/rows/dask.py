@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..inputs import refuse_complex, refuse_masked
 from ..passes import Block
 
 FAN_IN = 8
@@ -161,6 +162,7 @@ def _aligned(values: Any, name: str, X: Any, count: int) -> list[Any]:
 
 def _block(X: Any, y: Any, weights: Any) -> Block:
     rows = _numbers(X)
+    refuse_masked(y, "y")
     labels = np.asarray(y)
     if labels.dtype.kind in "iu":
         labels = labels.astype(np.int64)
@@ -176,6 +178,8 @@ def _block(X: Any, y: Any, weights: Any) -> Block:
 
 def _numbers(values: Any) -> Array:
     """Return values as floats, NaN where they are missing."""
+    refuse_masked(values, "X")
+    refuse_complex(values, "X")
     if hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))
     return np.asarray(values, dtype=float)

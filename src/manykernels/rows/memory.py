@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -16,10 +16,11 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from ..arrays import Array
-from ..backend import largest_size, on_host
+from ..backend import largest_size, on_host, to_host
 from ..bases import Bases, WidthRows
 from ..families import KernelFamily, StandardizedFamily, TrainingSpreads
 from ..function import Predictor, make_predictor, scaled, without_shares
+from ..inputs import ranges
 from ..kernels import KernelSet, resolve
 from ..limits import ONE_THREAD_ROWS
 from ..memory import room_beside
@@ -40,6 +41,7 @@ from ..solvers import (
 )
 from ..solvers.nested import Part, run_on_subsets
 from ..spec import Spec, StopRule
+from .scaling import fitted_scaler
 
 LARGEST_EXPONENT = 280.0
 """Decimal exponent that products of features must stay below: doubles end at 308, and sums of
@@ -123,14 +125,13 @@ class MemoryRows:
         kernels.use(used, self.X.shape)
         scaler = None
         if spec.scales and kernels.scales:
-            scaler = StandardScaler(with_mean=spec.centres)
-            scaler.fit(rows, sample_weight=weights * len(weights))
+            scaler = fitted_scaler(rows, weights, spec.centres)
         room = spec.max_memory
         if on_host(self.place):  # a device has a memory of its own
             held = 2 * rows.data.nbytes if issparse(rows) else kernels.held_bytes(len(used))
             room = room_beside(held, kernels.explicit, spec.max_memory)
         bases = kernels.fit(scaled(scaler, rows), rows, weights, self.place)
-        _refuse_overflow(bases, degree)
+        _refuse_overflow(bases, degree, kernels.names)
         return MemoryPrepared(self, used, kernels, scaler, bases, self.y[used], weights, room)
 
 
@@ -308,7 +309,7 @@ class HeldOut:
         return losses, values + self.fits.centre
 
 
-def _refuse_overflow(bases: Bases, degree: int) -> None:
+def _refuse_overflow(bases: Bases, degree: int, names: Sequence[str]) -> None:
     if isinstance(bases, WidthRows):
         return  # no value of their kernels is above one
     power = 2 * degree if bases.explicit else degree
@@ -316,5 +317,15 @@ def _refuse_overflow(bases: Bases, degree: int) -> None:
     if largest > 1 and power * np.log10(largest) > LARGEST_EXPONENT:
         raise ValueError(
             f"X has values so large that products of degree {degree} overflow; the largest base "
-            f"feature or kernel value is {largest:.3g}. Use standardize=True or a smaller degree."
+            f"feature or kernel value is {largest:.3g}, of {_largest_kernel(bases, names)!r}. Use "
+            "standardize=True or a smaller degree."
         )
+
+
+def _largest_kernel(bases: Any, names: Sequence[str]) -> str:
+    """Return the name of the base kernel with the largest feature or value."""
+    sizes = abs(to_host(bases.matrix))
+    if not bases.explicit:
+        return names[int(sizes.reshape(len(names), -1).max(axis=1).argmax())]
+    best = int(np.ravel(ranges(sizes)[1]).argmax())
+    return names[int(np.searchsorted(bases.offsets, best, side="right")) - 1]

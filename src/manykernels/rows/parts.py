@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..arrays import Array
 from ..function import scaled
+from ..inputs import LARGEST_VALUE, ranges, refuse_faint, refuse_large, refuse_target_size
 from ..kernels import KernelSet, resolve
 from ..limits import MAP_ROWS
 from ..objective import Problem
@@ -24,6 +25,7 @@ from ..passes.base import LIGHT_FOLDS
 from ..spec import Spec
 from .base import Fits
 from .memory import LACKING
+from .scaling import settle
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Summary:
         Rows of each part.
     mean, squares : ndarray
         Means of the columns of X, and sums of weighted squares of what is left.
+    low, high : ndarray
+        Least and largest values of the columns.
     weight : float
         Sum of the weights.
     centre : float
@@ -51,6 +55,8 @@ class Summary:
     counts: list[int]
     mean: Array
     squares: Array
+    low: Array
+    high: Array
     weight: float
     centre: float
     reach: float
@@ -60,6 +66,11 @@ class Summary:
     bad_weights: int
 
     def __add__(self, other: Summary) -> Summary:
+        if len(self.mean) != len(other.mean):
+            raise ValueError(
+                "partitions of X must have the same columns; got some with "
+                f"{len(self.mean)} columns and some with {len(other.mean)}. Read or make them anew."
+            )
         weight = self.weight + other.weight
         share = other.weight / weight if weight > 0 else 0.0
         shift = other.mean - self.mean
@@ -67,6 +78,8 @@ class Summary:
             self.counts + other.counts,
             self.mean + share * shift,
             self.squares + other.squares + self.weight * share * shift**2,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
             weight,
             self.centre + share * (other.centre - self.centre),
             max(self.reach, other.reach),
@@ -85,7 +98,7 @@ def summarise(block: Block, labelled: bool) -> Summary:
             f"y must be numeric for regression; got {y[0]!r}. Use MKLClassifier for classes, or "
             "convert y with astype(float)."
         )
-    good = np.isfinite(weights) & (weights >= 0)
+    good = (weights <= LARGEST_VALUE) & (weights >= 0)
     bad_weights = int(np.count_nonzero(~good))
     bad = int(np.count_nonzero(~np.isfinite(X)))
     bad += int(np.count_nonzero(pd.isna(y)))
@@ -94,23 +107,31 @@ def summarise(block: Block, labelled: bool) -> Summary:
     every, used = y[:0], y[:0]
     if labelled and not bad:
         every, used = y, y[weights > 0]
+    low, high, large = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf), False
+    if len(X) and not bad:
+        low, high = ranges(X)
+        large = bool(np.any(np.maximum(-low, high) > LARGEST_VALUE))
+        if not large and np.any(weights > 0):
+            low, high = ranges(X[weights > 0])
     weight = float(weights.sum())
-    if bad or bad_weights or not weight > 0:
+    reach = 1.0 if labelled else float(np.abs(y[weights > 0]).max(initial=0.0))
+    if bad or bad_weights or large or reach > LARGEST_VALUE or not weight > 0:
         nothing, weight = np.zeros(X.shape[1]), 0.0
-        mean, squares, centre, reach = nothing, nothing, 0.0, 0.0
+        mean, squares, centre = nothing, nothing, 0.0
     else:
         mean = weights @ X / weight
         mean = mean + weights @ (X - mean) / weight
         squares = weights @ (X - mean) ** 2
-        centre, reach = 0.0, 1.0
+        centre = 0.0
         if not labelled:
             centre = float(weights @ y / weight)
             centre += float(weights @ (y - centre) / weight)
-            reach = float(np.abs(y[weights > 0]).max(initial=0.0))
     return Summary(
         [len(X)],
         mean,
         squares,
+        low,
+        high,
         weight,
         centre,
         reach,
@@ -150,7 +171,7 @@ class PartedRows:
         """What one look at all rows tells of them; refuses rows that cannot be used."""
         summary: Summary = self.parts.total(summarise, self.labelled)
         if self.whole is None:
-            _check(summary, self.labelled)
+            _check(summary, self.labelled, self.names)
         elif not summary.weight > 0:
             raise ValueError(LIGHT_FOLDS)
         elif len(summary.present) < len(self.classes):
@@ -201,7 +222,11 @@ class PartedRows:
                 f"kernels must have features for rows in partitions; got {spec.kernels!r}. Use "
                 '"linear", "auto", "spline" or "nystroem".'
             )
-        scaler = _scaler(spec, summary) if spec.scales else None
+        scaler = None
+        if spec.scales:
+            scaler = _scaler(spec, summary)
+            if self.whole is None:
+                refuse_faint(summary.low, summary.high, self.names)
         if kernels.learns:
             share = min(1.0, MAP_ROWS / self.count)
             drawn = self.parts.total(_sample, share)
@@ -260,17 +285,21 @@ class PartedPrepared:
         return found
 
 
-def _check(summary: Summary, labelled: bool) -> None:
+def _check(summary: Summary, labelled: bool, names: list[str]) -> None:
     if summary.bad_weights:
         raise ValueError(
-            f"sample_weight must be finite and not negative; got {summary.bad_weights} others. Use "
-            "sample_weight=None to weigh rows equally."
+            f"sample_weight must be finite and not negative; got {summary.bad_weights} others, or "
+            f"ones above {LARGEST_VALUE:g}. Use sample_weight=None to weigh rows equally."
         )
     if summary.bad:
         raise ValueError(
             f"X and y must be finite numbers; got {summary.bad} values that are NaN or infinity. "
             "Fill or drop them first, for instance with fillna or dropna."
         )
+    if np.any(summary.low < summary.high):
+        refuse_large(summary.low, summary.high, names)
+    if not labelled:
+        refuse_target_size(np.array([summary.reach]), 0.0)
     if sum(summary.counts) < 2 or not summary.weight > 0:
         raise ValueError(
             f"X must have at least two rows of positive weight; got {sum(summary.counts)} rows of "
@@ -291,8 +320,13 @@ def _scaler(spec: Spec, summary: Summary) -> StandardScaler:
     scaler = StandardScaler(with_mean=spec.centres)
     scaler.n_features_in_, scaler.n_samples_seen_ = len(summary.mean), rows
     scaler.mean_, scaler.var_ = summary.mean, summary.squares / summary.weight
-    constant = _is_constant_feature(scaler.var_, scaler.mean_, rows)
-    scaler.scale_ = _handle_zeros_in_scale(np.sqrt(scaler.var_), constant_mask=constant)
+    spread = np.sqrt(scaler.var_)
+    scaler.scale_ = np.where(spread > 0, spread, 1.0)
+    if spec.centres:
+        settle(scaler, summary.low, summary.high)
+    else:
+        constant = _is_constant_feature(scaler.var_, scaler.mean_, rows)
+        scaler.scale_ = _handle_zeros_in_scale(spread, constant_mask=constant)
     return scaler
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from numbers import Integral
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -209,3 +210,16 @@ def from_state(state: State, history: dict[str, list[float]] | None = None) -> R
         True,
         history=history or {key: [] for key in HISTORY},
     )
+
+
+def refuse_settings(solver: Any, least: dict[str, int]) -> None:
+    """Raise ValueError unless settings of a solver are integers that are large enough."""
+    for name, lowest in least.items():
+        value = getattr(solver, name)
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not whole or int(value) < lowest:
+            kind = type(solver)
+            raise ValueError(
+                f"{name} of {kind.__name__} must be an integer >= {lowest}; got {value!r}. Use "
+                f"{kind.__name__}({name}={getattr(kind, name)})."
+            )

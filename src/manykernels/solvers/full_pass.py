@@ -28,7 +28,7 @@ from ..limits import KEPT_BYTES, KERNEL_BYTES
 from ..memory import refuse_bytes
 from ..objective import Problem, best_weights
 from ..potentials import power_norm
-from .base import Needs, Result
+from .base import Needs, Result, refuse_settings
 
 PASS_TOL = 1e-9
 """Relative duality gap to which the dual is solved in each pass. Far below any gap that is asked
@@ -119,6 +119,9 @@ class FullPass:
         lambda p: 1 < p < 2, "1 < p < 2 (p = 2 has a closed form)", listed=True
     )
 
+    def __post_init__(self) -> None:
+        refuse_settings(self, {"memory": 0})
+
     def iterate(
         self,
         problem: Problem,
@@ -152,9 +155,10 @@ class FullPass:
             gradients = family.at(solution.alpha).all()
             norm = power_norm(gradients, problem.dual_exponent)
             certificate = from_norm(problem, solution, norm, "exact")
-            if norm == 0:  # nothing to explain: no kernel is needed
-                theta = np.zeros_like(theta)
-                solution = solve(problem, kernels.system(theta), solution)
+            if norm == 0:  # nothing to explain, or a perfect fit whose dual point is zero
+                bare = solve(problem, kernels.system(np.zeros_like(theta)), solution)
+                if bare.objective <= solution.objective * (1 + 1e-12):
+                    theta, solution = np.zeros_like(theta), bare
             state = Pass(k, family, theta, solution, certificate)
             if best is None or solution.objective <= best.solution.objective * (1 + 1e-12):
                 best, best_gradients = state, gradients

@@ -16,7 +16,7 @@ from ..dual import DualSolution
 from ..families import KernelFamily
 from ..families.pricing import pricer
 from ..objective import Problem, in_weights
-from .base import FinalState, Needs, refuse_matrices
+from .base import FinalState, Needs, refuse_matrices, refuse_settings
 from .least_squares import UnpenalisedFit, fit_of
 
 POOL_SHARE = 0.8
@@ -55,6 +55,9 @@ class Greedy:
     needs: ClassVar[Needs] = Needs(
         smooth=True, features=True, priced=True, title="greedy selection"
     )
+
+    def __post_init__(self) -> None:
+        refuse_settings(self, {"terms": 0, "pool": 1})
 
     def iterate(
         self,

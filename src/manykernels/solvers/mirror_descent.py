@@ -18,7 +18,7 @@ from ..dual import DualSolution, solve
 from ..families import Draw, GradientField, KernelFamily
 from ..objective import Problem
 from ..potentials import Potential, PowerNorm
-from .base import Needs, Result
+from .base import Needs, Result, refuse_settings
 from .iterate import Iterate
 from .theory import Constants, GradientMoments, HarmonicStep, StepSize
 
@@ -163,6 +163,9 @@ class MirrorDescent:
     potential: Potential | None = None
     average: bool = False
     known: int = 0
+
+    def __post_init__(self) -> None:
+        refuse_settings(self, {"draws": 1, "known": 0})
 
     @property
     def needs(self) -> Needs:

@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..limits import MEMORY_SHARE
+from ..memory import UNKNOWN_MACHINE, machine_bytes
+from .sound import read_array
 from .values import Decoder, Encoder, UnstorableError
 from .whole import write_whole
 
@@ -22,6 +25,16 @@ FORMAT = 2
 """Version of the files that are written; files of later versions are refused."""
 
 MANIFEST, SEAL = "manifest.json", "manifest.sha256"
+
+MANIFEST_BYTES = 64 * 2**20
+"""Most bytes of a manifest. One of a table of 20,000 columns has some three million; JSON may take
+forty times as much memory. Set by judgement, not measured."""
+
+SEAL_BYTES = 64
+"""Bytes of a checksum in hexadecimal digits."""
+
+REASON_LENGTH = 300
+"""Most characters of the reason that a message gives. Set by judgement."""
 
 
 class ModelFileError(ValueError):
@@ -76,39 +89,72 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         If the file is no model file, is damaged or changed, or was written by a later version.
     """
-    whole = Path(path).read_bytes()
+    place = Path(path)
+    if place.exists() and not place.is_file():
+        raise ModelFileError(f"{path} is no file: a folder, a device or a pipe. Name a model file.")
     try:
-        with zipfile.ZipFile(io.BytesIO(whole)) as archive:
-            text = archive.read(MANIFEST)
-            manifest = json.loads(text)
-            if manifest["format"] > FORMAT:
-                raise ModelFileError(
-                    f"{path} has format {manifest['format']}, of manykernels "
-                    f"{manifest['version']}; this version reads formats up to {FORMAT}. "
-                    "Upgrade manykernels."
-                )
-            if archive.read(SEAL).decode() != _hash(text):
-                raise ModelFileError(_CHANGED.format(path=path, what=MANIFEST))
-            arrays = []
-            for number in range(len(manifest["files"])):
-                name = f"arrays/{number}.npy"
-                content = archive.read(name)
-                if _hash(content) != manifest["files"][name]:
-                    raise ModelFileError(_CHANGED.format(path=path, what=name))
-                arrays.append(np.load(io.BytesIO(content), allow_pickle=False))
-        return Decoder(arrays).decode(manifest["model"])
-    except ModelFileError:
+        with place.open("rb") as file, zipfile.ZipFile(file) as archive:
+            manifest, arrays = _contents(archive, path)
+        model = Decoder(arrays).decode(manifest["model"])
+        _refuse_unsound(model)
+    except (ModelFileError, FileNotFoundError, PermissionError):
         raise
     except (zipfile.BadZipFile, zlib.error, OSError, RuntimeError) as error:
         raise ModelFileError(
             f"{path} is no model file, or was cut short or changed ({error}). Copy it again, or "
             "save the model anew."
         ) from None
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError) as error:
+    except Exception as error:  # whatever wrong contents lead to
         raise ModelFileError(
             f"{path} is a zip, but no model that this version can read "
-            f"({type(error).__name__}: {error}). Save the model anew."
+            f"({type(error).__name__}: {_cut(str(error))}). Save the model anew."
         ) from None
+    return model
+
+
+def _contents(archive: zipfile.ZipFile, path: Any) -> tuple[Any, list[Array]]:
+    """Return the manifest and the arrays of a file whose checksums are right."""
+    text = _member(archive, MANIFEST, MANIFEST_BYTES)
+    manifest = json.loads(text)
+    if manifest["format"] > FORMAT:
+        raise ModelFileError(
+            f"{path} has format {manifest['format']}, of manykernels {manifest['version']}; this "
+            f"version reads formats up to {FORMAT}. Upgrade manykernels."
+        )
+    if _member(archive, SEAL, SEAL_BYTES).decode() != _hash(text):
+        raise ModelFileError(_CHANGED.format(path=path, what=MANIFEST))
+    room = int(MEMORY_SHARE * (machine_bytes() or UNKNOWN_MACHINE))
+    arrays = []
+    for number in range(len(manifest["files"])):
+        name = f"arrays/{number}.npy"
+        content = _member(archive, name, room)
+        room -= len(content)
+        if _hash(content) != manifest["files"][name]:
+            raise ModelFileError(_CHANGED.format(path=path, what=name))
+        arrays.append(read_array(content))
+    return manifest, arrays
+
+
+def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    """Return a part of a zip, of ``most`` bytes at the most: a small zip may hold a huge one."""
+    size = archive.getinfo(name).file_size
+    if size > most:
+        raise ValueError(f"{name} in it has {size:,} bytes; at most {most:,} are read")
+    with archive.open(name) as part:
+        return part.read(size)  # a part that is longer has the wrong checksum
+
+
+def _refuse_unsound(model: Any) -> None:
+    """Raise unless an object from a file is a model that can predict."""
+    check = getattr(model, "check_loaded", None)
+    if check is None:
+        raise TypeError(f"it holds a {type(model).__name__}, no model")
+    check()
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split()).rstrip(".")
+    return line if len(line) <= REASON_LENGTH else line[: REASON_LENGTH - 3] + "..."
 
 
 _CHANGED = (

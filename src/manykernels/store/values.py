@@ -134,7 +134,9 @@ class Decoder:
 
     def _columns(self, content: Any) -> Any:
         shape, *parts = content
-        return sparse.csc_array(tuple(self.decode(part) for part in parts), shape=tuple(shape))
+        found = sparse.csc_array(tuple(self.decode(part) for part in parts), shape=tuple(shape))
+        found.check_format(full_check=True)  # numbers of rows beyond the last end the process
+        return found
 
     def _objects(self, content: list[Any]) -> Array:
         out = np.empty(len(content), dtype=object)

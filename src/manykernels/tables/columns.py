@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from ..arrays import Array
+from ..store import refuse_fields, refuse_infinite
 from ..words import plural
-from .written import as_moments, as_numbers, as_words, decimal_years
+from .written import as_moments, as_numbers, as_words, decimal_years, refuse_objects, shown
 
 OTHER, MISSING = "(other)", "(missing)"
 """Names of the level of rare categories, and of that of missing values."""
@@ -48,14 +49,19 @@ class Number:
         if len(bad):
             others = f"{len(bad) - 1} others" if len(bad) > 1 else "no other such value"
             raise TableError(
-                f"column {self.name!r} must hold {kind}, as in training; got {bad.iloc[0]!r} and "
-                f"{others}. {remedy}"
+                f"column {self.name!r} must hold {kind}, as in training; got "
+                f"{shown(bad.iloc[0])} and {others}. {remedy}"
             )
 
     @property
     def levels_by_name(self) -> dict[str, list[str]]:
         """Labels of the numbers of each encoded column, none for numbers that are themselves."""
         return {self.name: []} | ({f"{self.name} is missing": ["no", "yes"]} if self.gaps else {})
+
+    @property
+    def example(self) -> object:
+        """A value of the column."""
+        return self.middle
 
     def unknown(self, column: pd.Series) -> list[str]:
         """Return categories that the model does not know: numbers have none."""
@@ -74,6 +80,11 @@ class Number:
 @dataclass(frozen=True)
 class Moment(Number):
     """A column of dates or times, as decimal years: the middle of 2024 is 2024.5."""
+
+    @property
+    def example(self) -> object:
+        """A value of the column."""
+        return pd.Timestamp("2000-01-01", tz="UTC")
 
     def values(self, column: pd.Series) -> Array:
         """Return decimal years, NaN where missing."""
@@ -97,6 +108,11 @@ class Category:
     def levels_by_name(self) -> dict[str, list[str]]:
         """Labels of the numbers of the encoded column."""
         return {self.name: self.levels}
+
+    @property
+    def example(self) -> object:
+        """A value of the column."""
+        return self.levels[0]
 
     def unknown(self, column: pd.Series) -> list[str]:
         """Return categories that the model does not know, where there is no level for them."""
@@ -123,6 +139,14 @@ def some_of(names: Sequence[str]) -> str:
 
 
 Column = Number | Moment | Category
+
+_NUMBER_FIELDS = {"name": str, "middle": float, "gaps": bool, "style": str}
+FIELDS: dict[type, dict[str, type]] = {
+    Number: _NUMBER_FIELDS,
+    Moment: _NUMBER_FIELDS,
+    Category: {"name": str, "levels": list},
+}
+"""Attributes of columns in files, and their types."""
 
 
 @dataclass(frozen=True)
@@ -157,8 +181,23 @@ class TableEncoder:
             raise TableError(self._missing(absent, frame))
         parts: dict[str, Array] = {}
         for column in self.columns:
+            if why := refuse_objects(frame[column.name].dropna()):
+                raise TableError(f"column {column.name!r} {why}. Write it as in training.")
             parts |= column.encode(frame[column.name])
         return pd.DataFrame(parts, index=frame.index)
+
+    def example(self) -> pd.DataFrame:
+        """Return a table of one row, as training rows were; TypeError if columns are none."""
+        parts: dict[str, list[object]] = {}
+        for column in self.columns:
+            if not isinstance(column, Column):
+                raise TypeError(f"a column is {type(column).__name__}")
+            refuse_fields(column, FIELDS[type(column)], "a column")
+            refuse_infinite(column, f"the column {column.name!r}")
+            if isinstance(column, Category) and not all(type(one) is str for one in column.levels):
+                raise TypeError(f"levels of {column.name!r} are no text")
+            parts[column.name] = [column.example]
+        return pd.DataFrame(parts)
 
     def _missing(self, absent: list[str], frame: pd.DataFrame) -> str:
         known = set(self.names)

@@ -23,7 +23,16 @@ from ..words import plural
 from .columns import TableEncoder, TableError, missing_column
 from .inference import learn_columns
 from .model import TableEstimator, TableModel
-from .written import as_numbers, as_words, date_formats, mixture, number_style, target_values
+from .written import (
+    as_numbers,
+    as_words,
+    date_formats,
+    mixture,
+    number_style,
+    refuse_objects,
+    shown,
+    target_values,
+)
 
 LEAST_TABLE_ROWS = 20
 """Fewest rows with a target that a table must have. Set by judgement, not measured."""
@@ -160,6 +169,8 @@ def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = No
 
 def _target(column: pd.Series, settings: Settings, notes: list[str]) -> tuple[str, Array]:
     task, name = settings.task, settings.target
+    if why := refuse_objects(column):
+        raise TableError(f"target {name!r} {why}. Is it the right column?")
     column = _as_written(column, task, name)
     numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
     distinct = column.nunique()
@@ -176,8 +187,8 @@ def _target(column: pd.Series, settings: Settings, notes: list[str]) -> tuple[st
             )
     if task == "regression" and not numeric:
         raise TableError(
-            f"target {name!r} must hold numbers for a regression; got {column.iloc[0]!r}. Correct "
-            "the file, or use --task classification."
+            f"target {name!r} must hold numbers for a regression; got "
+            f"{shown(column.iloc[0])}. Correct the file, or use --task classification."
         )
     if task == "classification" and distinct > MOST_CLASSES:
         what = "numbers" if numeric else "texts"

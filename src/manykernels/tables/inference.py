@@ -32,14 +32,13 @@ from .written import (
     mixture,
     number_style,
     quoted,
+    refuse_objects,
+    shown,
 )
 
 MOST_CATEGORIES = 30
 """Most categories of a column that have a level of their own; rarer ones are one level together.
 Set by judgement, not measured."""
-
-LISTS = (list, dict, np.ndarray)
-"""Types of values that are several values."""
 
 LEAST_IDENTIFIERS = 20
 """Fewest values of a column that may look like an identifier. Set by judgement, not measured."""
@@ -68,8 +67,8 @@ def learn_columns(
         column = frame[name]
         known = column.dropna()
         numeric = pd.api.types.is_numeric_dtype(known)
-        if not numeric and known.map(lambda value: isinstance(value, LISTS)).any():
-            findings.unusable[str(name)] = "holds lists, not single values"
+        if not numeric and (why := refuse_objects(known)):
+            findings.unusable[str(name)] = why
         elif known.empty:
             findings.left_out.setdefault("no values", []).append(str(name))
         elif len(known) == len(column) and (known == known.iloc[0]).all():
@@ -144,7 +143,7 @@ def _words(
     if formats:
         found.unusable[name] = (
             f"has dates that may begin with the day or with the month (such as "
-            f"{words.iloc[0]!r}; write them as 2024-05-31)"
+            f"{shown(words.iloc[0])}; write them as 2024-05-31)"
         )
         return None
     distinct, length = words.nunique(), float(words.str.len().mean())

@@ -13,10 +13,11 @@ import pandas as pd
 from ..baselines.simple import SimpleModels
 from ..estimators import MKLClassifierCV, MKLRegressorCV
 from ..how_sure import HowSure
-from ..store import save
+from ..registry import TASKS
+from ..store import refuse_fields, refuse_infinite, save
 from ..words import plural
-from .columns import TableEncoder
-from .written import target_values
+from .columns import TableEncoder, TableError
+from .written import PROBABILITY, refuse_objects, shown, target_values
 
 TableEstimator = MKLRegressorCV | MKLClassifierCV
 
@@ -70,7 +71,7 @@ class TableModel:
         if hasattr(self.estimator, "predict_proba"):
             chances = self.estimator.predict_proba(rows)
             for number, label in enumerate(self.estimator.classes_.tolist()):
-                out[f"probability of {label}"] = chances[:, number]
+                out[f"{PROBABILITY}{label}"] = chances[:, number]
         return out
 
     def explain(self, top: int | None = 20) -> pd.DataFrame:
@@ -85,10 +86,43 @@ class TableModel:
 
     def truth(self, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
         """Return the target column of a table as the estimator takes it."""
-        return target_values(frame[self.summary["target"]], str(self.summary["task"]))
+        name, task = str(self.summary["target"]), str(self.summary["task"])
+        column = frame[name]
+        if why := refuse_objects(column.dropna()):
+            raise TableError(f"target {name!r} {why}. Give rows of the same kind.")
+        values = target_values(column, task)
+        if task == "regression":
+            bad = column[column.notna().to_numpy() & ~np.isfinite(values)]
+            if len(bad):
+                raise TableError(
+                    f"target {name!r} must hold numbers, as in training; got {shown(bad.iloc[0])} "
+                    f"in {plural(len(bad), 'row')}. Give rows of the same kind."
+                )
+        return values
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the model to a file that :func:`manykernels.load` reads."""
         from .. import __version__
 
         return save(self, path, __version__)
+
+    def check_loaded(self) -> None:
+        """Raise if a model that was read from a file cannot predict; for the reader of files."""
+        kinds = {"encoder": TableEncoder, "estimator": TableEstimator, "summary": dict}
+        refuse_fields(self, kinds, "the model")
+        for name, kind in (("simple", SimpleModels), ("how_sure", HowSure)):
+            if not isinstance(getattr(self, name), kind | None):
+                raise TypeError(f"{name} of the model is {type(getattr(self, name)).__name__}")
+        self.estimator.check_loaded()
+        summary = self.summary
+        target, task, rows = (summary.get(name) for name in ("target", "task", "rows_train"))
+        labelled = task == "classification"
+        if not isinstance(target, str) or task not in TASKS or not isinstance(rows, int):
+            raise ValueError("the summary has no target, task or number of rows")
+        if labelled != self.estimator.labelled:
+            raise ValueError(f"the estimator is none for {task}")
+        row = self.encoder.example()
+        self.predict(row)
+        if self.simple is not None:
+            refuse_infinite(self.simple, "the linear model")
+            self.simple.predict(self.encode(row).to_numpy())

@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from ..limits import MEMORY_SHARE
+from ..memory import UNKNOWN_MACHINE, machine_bytes
 from ..words import plural
 from .columns import TableError
 
 TEXT = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
 """Endings of text files, with the separator where the ending tells it."""
+
+NO_SEPARATORS = '\r\n\0"'
+"""Characters that cannot stand between values."""
+
+MOST_HEADER = 2**24
+"""Most characters of the row of names: 800 for each of 20,000 columns. Set by judgement."""
+
+LOOKED_AT = 2**16
+"""First bytes of a file that are looked at for what no text has. Set by judgement."""
+
+TEXT_COPIES = 2
+"""Memory that a text file takes when it is read, in multiples of its bytes. An order of magnitude:
+zeros took three times theirs, numbers of fifteen digits take less than theirs."""
 
 BINARY = {".parquet", ".pq", ".feather", ".arrow"}
 """Endings of files that pyarrow reads."""
@@ -71,8 +88,11 @@ def read(
 def _text(
     path: Path, zipped: bool, na: Sequence[str], encoding: str, separator: str | None
 ) -> pd.DataFrame:
-    if separator is not None and len(separator) != 1:
-        raise TableError(f"--separator must be one character; got {separator!r}. Use ',' or ';'.")
+    if separator is not None and (len(separator) != 1 or separator in NO_SEPARATORS):
+        raise TableError(
+            "--separator must be one character, and no line break, quote or zero; got "
+            f"{separator!r}. Use ',' or ';'."
+        )
     _refuse_disguised(path, zipped, encoding)
     try:
         with (
@@ -80,21 +100,26 @@ def _text(
             if zipped
             else path.open(encoding=encoding) as file
         ):
-            head = file.readline().lstrip("\ufeff")
+            head = file.readline(MOST_HEADER + 1).lstrip("\ufeff")
+            if len(head) > MOST_HEADER:
+                raise TableError(
+                    f"{path} is no regular table: its first line has more than {MOST_HEADER:,} "
+                    "characters. Export it again, with a line for each row."
+                )
             separator = separator or _guess(head)
             names = next(csv.reader([head], delimiter=separator), [])
         refuse_repeated(path, [name for name in names if name])
         if not any(name.strip() for name in names):
             raise TableError(f"{path} has no header row: its first line is empty. Add names.")
-        return pd.read_csv(
-            path,
-            sep=separator,
-            encoding="utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding,
-            na_values=list(na),
-            low_memory=False,
-            skipinitialspace=True,
-            compression="gzip" if zipped else None,
-        )
+        with Bounded(path, zipped) as file:
+            return pd.read_csv(
+                file,
+                sep=separator,
+                encoding="utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding,
+                na_values=list(na),
+                low_memory=False,
+                skipinitialspace=True,
+            )
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         raise TableError(
@@ -117,6 +142,7 @@ def _refuse_disguised(path: Path, zipped: bool, encoding: str) -> None:
     """Recognise files of other kinds by their first bytes."""
     with path.open("rb") as file:
         head = file.read(8)
+    wide = "16" in encoding or "32" in encoding
     what = None
     if head.startswith(b"PK"):
         what = "is an Excel file or a zip, whatever its name says. Export it as CSV."
@@ -124,8 +150,15 @@ def _refuse_disguised(path: Path, zipped: bool, encoding: str) -> None:
         what = f"is gzipped. Rename it to {path.name}.gz."
     elif head.startswith(b"PAR1"):
         what = f"is a Parquet file. Rename it to {path.stem}.parquet."
-    elif head[:2] in (b"\xff\xfe", b"\xfe\xff") and "16" not in encoding:
+    elif head[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
+        what = None if "32" in encoding else "is UTF-32 text. Use --encoding utf-32."
+    elif head[:2] in (b"\xff\xfe", b"\xfe\xff") and not wide:
         what = "is UTF-16 text. Use --encoding utf-16."
+    elif not wide and b"\0" in _beginning(path, zipped):
+        what = (
+            "has bytes of zero, as binary files have and UTF-16 text without a mark. Export it as "
+            "CSV, or use --encoding utf-16-le or utf-16-be."
+        )
     if what:
         raise TableError(f"{path} {what}")
 
@@ -141,15 +174,59 @@ def _binary(path: Path, kind: str, zipped: bool) -> pd.DataFrame:
     try:
         if not zipped:
             return reader(path)
-        with gzip.open(path) as file:
+        with Bounded(path, zipped) as file:
             from io import BytesIO
 
             return reader(BytesIO(file.read()))
+    except TableError:
+        raise
     except Exception as error:  # pyarrow has many of its own
         reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
         raise TableError(
             f"{path} cannot be read as {kind}: {reason}. Copy or export it again."
         ) from None
+
+
+def _beginning(path: Path, zipped: bool) -> bytes:
+    """Return the first bytes of a file, unzipped; none if that fails."""
+    try:
+        with gzip.open(path) if zipped else path.open("rb") as file:
+            return file.read(LOOKED_AT)
+    except (OSError, EOFError, zlib.error):
+        return b""
+
+
+class Bounded(io.RawIOBase):
+    """The bytes of a file, unzipped, up to as many as this machine has memory for.
+
+    A small file may hold gigabytes when it is unzipped.
+    """
+
+    def __init__(self, path: Path, zipped: bool) -> None:
+        self.path = path
+        self.file = gzip.open(path) if zipped else path.open("rb")  # noqa: SIM115 closed below
+        self.room = int(MEMORY_SHARE / TEXT_COPIES * (machine_bytes() or UNKNOWN_MACHINE))
+
+    def readable(self) -> bool:
+        """Tell that it can be read from."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read as many bytes as fit; a table that is too large is refused."""
+        content = self.file.read(len(buffer))
+        self.room -= len(content)
+        if self.room < 0:
+            raise TableError(
+                f"{self.path} is too large for the memory of this machine once it is unzipped and "
+                "read. Write it as Parquet and use --chunked, or give fewer rows."
+            )
+        buffer[: len(content)] = content
+        return len(content)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.file.close()
+        super().close()
 
 
 def _guess(head: str) -> str:
@@ -163,6 +240,8 @@ def refuse_absent(path: Path) -> None:
         raise TableError(f"{path} does not exist. Check the name and the folder.")
     if path.is_dir():
         raise TableError(f"{path} is a folder. Give a file.")
+    if not path.is_file():
+        raise TableError(f"{path} is a device or a pipe. Write its rows to a file first.")
 
 
 def refuse_repeated(path: Path, names: Iterable[str]) -> None:

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pandas as pd
 
 from ..arrays import Array
 from ..words import plural
+
+PROBABILITY = "probability of "
+"""What the names of columns of predictions begin with that hold the probability of a class."""
+
+CELL_LENGTH = 60
+"""Most characters of a value in a message. Set by judgement."""
+
+SEVERAL = (list, tuple, dict, set, np.ndarray)
+"""Types of values that are several values."""
+
+BYTES = (bytes, bytearray, memoryview)
+"""Types of values that are no text and no numbers."""
 
 YEAR = 365.2425 * 86_400
 """Seconds in a year."""
@@ -75,10 +90,30 @@ def decimal_years(moments: pd.Series) -> Array:
 def mixture(words: pd.Series, numbers: pd.Series) -> str:
     """Say what is wrong with a column of which only most values are numbers."""
     odd = words[numbers.isna()]
+    first = str(odd.iloc[0])
+    meant = f"; if that stands for a missing value, use --na {quoted(first)}"
     return (
-        f"mixes numbers and text (such as {odd.iloc[0]!r}, in {plural(len(odd), 'row')}; if that "
-        f"stands for a missing value, use --na {quoted(odd.iloc[0])})"
+        f"mixes numbers and text (such as {shown(first)}, in {plural(len(odd), 'row')}"
+        f"{meant if len(first) <= CELL_LENGTH else ''})"
     )
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message, the beginning of a long one."""
+    if isinstance(value, str) and len(value) > CELL_LENGTH:
+        value = value[: CELL_LENGTH - 3] + "..."
+    text = repr(value)
+    return text if len(text) <= 2 * CELL_LENGTH else text[: 2 * CELL_LENGTH] + "..."
+
+
+def refuse_objects(column: pd.Series) -> str:
+    """Say why the values of a column are no single values; empty if they are."""
+    if column.dtype != object:
+        return ""
+    for kinds, why in ((SEVERAL, "holds lists, not single values"), (BYTES, "holds binary data")):
+        if column.map(lambda value, kinds=kinds: isinstance(value, kinds)).any():
+            return why
+    return ""
 
 
 def quoted(name: str) -> str:
@@ -93,3 +128,37 @@ def target_values(column: pd.Series, task: str) -> Array:
         style = "" if words is column else number_style(words)
         return as_numbers(words, style).to_numpy(dtype=float)
     return as_words(column).to_numpy(dtype=str)
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What text begins with that a spreadsheet may run as a formula (OWASP: CSV injection);
+the last four are = + - @ in full width."""
+
+
+def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose names and text cannot be formulas: those have an apostrophe in front.
+
+    Numbers stay as they are, also where they are names of classes, such as -1.
+    """
+    out = frame.copy()
+    for name in out.columns:
+        if not pd.api.types.is_numeric_dtype(out[name]):
+            out[name] = out[name].map(_no_formula)
+    return out.rename(columns=_no_formula)
+
+
+def _no_formula(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = value.removeprefix(PROBABILITY)
+    if not text.lstrip(" ").startswith(FORMULA) or _is_number(text):
+        return value
+    return f"{value[: len(value) - len(text)]}'{text}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -15,7 +15,7 @@ from ...dual import solve, system_of
 from ...families import KernelFamily
 from ...losses import SmoothLoss
 from ...objective import Problem, best_weights
-from ..base import FinalState, Needs, Result
+from ..base import FinalState, Needs, Result, refuse_settings
 from .interior import KernelList, solve_interior
 from .kernels import SubspaceKernels, WorkingKernels
 from .prices import ROUGH_GAP, Prices
@@ -67,6 +67,9 @@ class WorkingSet:
 
     batch: int = 20
     needs: ClassVar[Needs] = Needs(lambda p: p == 1, "p = 1", priced=True)
+
+    def __post_init__(self) -> None:
+        refuse_settings(self, {"batch": 1})
 
     def iterate(
         self,

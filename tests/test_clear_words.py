@@ -1,0 +1,98 @@
+"""Arguments of the wrong kind: every message says which, what it must be, and what to do."""
+
+import numpy as np
+import pytest
+
+from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, report
+from manykernels.feature_maps import Nystroem, Spline
+from manykernels.losses import Logistic, Squared
+from manykernels.solvers import FullPass, Greedy, MirrorDescent, WorkingSet
+
+generator = np.random.default_rng(0)
+X = generator.normal(size=(40, 3))
+y = X[:, 0] * X[:, 1] + X[:, 2]
+HUGE = 10**400
+
+
+@pytest.mark.parametrize(
+    ("estimator", "target", "words"),
+    [
+        (MKLRegressor(loss=Squared), y, r"loss must be an object, not a class.*Squared\(\)"),
+        (MKLClassifier(loss=Logistic), y > 0, r"loss must be an object, not a class.*Logistic\("),
+        (MKLRegressor(solver=Greedy), y, r"solver must be an object, not a class.*Greedy\(\)"),
+        (MKLRegressor(p=1, solver=WorkingSet), y, "solver must be an object, not a class"),
+        (MKLRegressor(kernels=Spline), y, "kernels must be an object, not a class"),
+        (MKLRegressor(kernels=[(Spline, 0)]), y, r"kernels\[0\] must be an object.*Spline\(\)"),
+        (MKLRegressor(kernels=["rbf", Nystroem]), y, r"kernels\[\d\] (must be an object|has no)"),
+        (MKLRegressor(alpha=HUGE), y, r"alpha must be a positive number; got 1000.*\.\.\."),
+        (MKLRegressor(alpha=10**5000), y, "alpha must be a positive number; got an int of very"),
+        (MKLRegressor(max_time=HUGE), y, "max_time must be a positive number"),
+        (MKLRegressor(tol=HUGE), y, "tol must be a positive number"),
+        (MKLRegressorCV(alphas=[HUGE]), y, "alphas must be a list of positive numbers"),
+        (MKLRegressorCV(n_jobs="a"), y, "n_jobs must be None or an integer other than 0"),
+        (MKLRegressorCV(n_jobs=0), y, "n_jobs must be None or an integer other than 0"),
+    ],
+)
+def test_parameters(estimator, target, words):
+    with pytest.raises(ValueError, match=words):
+        estimator.fit(X, target)
+
+
+@pytest.mark.parametrize("value", ["a", -3, 2.5, None, True, [1]])
+@pytest.mark.parametrize(
+    ("solver", "setting"),
+    [
+        (Greedy, "terms"),
+        (Greedy, "pool"),
+        (FullPass, "memory"),
+        (MirrorDescent, "draws"),
+        (WorkingSet, "batch"),
+    ],
+)
+def test_settings_of_solvers(solver, setting, value):
+    with pytest.raises(ValueError, match=f"{setting} of {solver.__name__} must be an integer >= "):
+        solver(**{setting: value})
+
+
+@pytest.mark.parametrize(
+    ("cv", "words"),
+    [
+        ([1, 2], "cv must be a number of folds, a splitter"),
+        ([([0, 1], [2], [3])], "cv must be a number of folds, a splitter"),
+        ([("ab", "cd")], "cv must be a number of folds, a splitter"),
+        ([([0.5, 1.5], [2])], "cv must be a number of folds, a splitter"),
+        ([(range(20), [1000])], "numbers of rows from 0 to 39; got 1000 to 1000"),
+        ([(range(20), [-50])], "numbers of rows from 0 to 39"),
+        ([], "cv must give folds; got none"),
+    ],
+)
+def test_folds(cv, words):
+    with pytest.raises(ValueError, match=words):
+        MKLRegressorCV(degree=1, cv=cv).fit(X, y)
+
+
+def test_masks_are_folds():
+    train = np.arange(40) < 30
+    numbers = MKLRegressorCV(degree=1, cv=[(np.arange(30), np.arange(30, 40))]).fit(X, y)
+    masks = MKLRegressorCV(degree=1, cv=[(train, ~train)]).fit(X, y)
+    assert np.array_equal(masks.predict(X), numbers.predict(X))
+
+
+def test_terms_of_contributions():
+    model = MKLRegressor(degree=1, p=1).fit(X, y)
+    for wrong in (5, 2.5, True, b"x0"):
+        with pytest.raises(ValueError, match="terms must be names of terms"):
+            model.contributions(X, wrong)
+
+
+def test_reports(tmp_path):
+    pytest.importorskip("matplotlib")
+    model, path = MKLRegressor(degree=1, p=1).fit(X, y), tmp_path / "r.html"
+    for name in ("title", "summary", "levels"):
+        with pytest.raises(TypeError, match=f"{name} must be .* got 5"):
+            report.write(model, X, y, path, **{name: 5})
+    with pytest.raises(ValueError, match="y must be numbers for a regression; got 'a'"):
+        report.write(model, X, np.array(["a"] * 40), path)
+    with pytest.raises(ValueError, match="y must be finite; got 40 values"):
+        report.write(model, X, y * np.nan, path)
+    assert not path.exists()
