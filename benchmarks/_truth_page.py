@@ -37,6 +37,7 @@ def write(lines, cells):
         tables += made
     if parts:
         tables.append(("Seconds of one processor", seconds_table(frame, names)))
+        tables.append(("Number of tables", counts_table(frame, names)))
     for part in (noise_part, halves_part):
         said, made = part(lines)
         facts += said
@@ -198,6 +199,14 @@ def seconds_table(frame, names):
     table = frame.pivot_table(index="cell", columns="method", values="cpu", aggfunc="mean")
     wanted = [*REPORTERS, CHOSEN, KNOCKOFFS, KNOCKOFFS_TREES, EBM]
     table = table[[m for m in wanted if m in table and m not in (SPLIT_FDR, LASSO_SE)]]
+    return table.rename(index=dict(enumerate(names))).reset_index()
+
+
+def counts_table(frame, names):
+    """Return on how many tables each method was run."""
+    table = frame.pivot_table(index="cell", columns="method", values="seed", aggfunc="count")
+    wanted = [m for m in (*REPORTERS, CHOSEN, KNOCKOFFS, EBM) if m in table]
+    table = table[[m for m in wanted if m not in (SPLIT_FDR, LASSO_SE)]].fillna(0).astype(int)
     return table.rename(index=dict(enumerate(names))).reset_index()
 
 
