@@ -6,6 +6,7 @@ from manykernels import limits as module
 from manykernels.bases import FeatureBlocks
 from manykernels.families import Interactions, ListFamily, Monomials, ProductFamily, Tuples
 from manykernels.families.pricing import pricer
+from manykernels.families.pricing.spreads import unit_size
 
 REPRESENTATIONS = ["columns", "blocks", "sparse", "grams"]
 
@@ -133,3 +134,12 @@ def test_a_pricing_that_is_late_leaves_out_what_it_has_not_looked_at(rng, monkey
     assert 0 < len(late.indices) < len(whole.indices)
     np.testing.assert_allclose(late.scores, [truth[index] for index in late.indices], rtol=1e-8)
     assert np.all(np.diff(late.scores) <= 0)
+
+
+def test_kernels_of_unit_size_are_not_copied(rng):
+    X = rng.normal(size=(50, 4))
+    unit = FeatureBlocks(X / np.sqrt(np.mean(X**2, axis=0)))
+    weights = np.full(50, 0.02)
+    assert unit_size(unit, weights) is unit
+    found = unit_size(FeatureBlocks(3 * X), weights)
+    np.testing.assert_allclose(found.features, unit.features)
