@@ -4,8 +4,9 @@ Eight tables, CSV files with a column `target` in the folder `extra/` of MANYKER
 the rows to train, 20 % to test, five seeds. Scores: R^2, or accuracy for classes (madelon,
 higgs15k). Every method chooses its settings on the training rows alone: `auto` and `widths` are the
 kernels of that name, `ours` is `kernels="best"`, which chooses between them and both in one model.
-`auto` tries the degrees 2 and 3, on madelon 2 only. Kernel ridge chooses width and strength on 3,000 rows and then uses all. EBM is not run on
-madelon: one fit took more than half an hour there. Finished cells are kept under
+`auto` tries the degrees 2 and 3, on madelon 2 only. Kernel ridge chooses width and strength on
+3,000 rows and then uses all. EBM is not run on madelon: one fit took more than half an hour there.
+Finished cells are kept under
 docs/benchmarks/reproduction/runs and not computed again. Seconds are of one processor, on one
 thread. A score counts as no worse if it is within the larger of one standard error of the paired
 difference and .005.

@@ -150,9 +150,9 @@ def test_degree_zero_is_a_constant(rng):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_many_columns(rng):
-    X = rng.normal(size=(30, 12_000))
+    X = rng.normal(size=(30, 2_000))
     model = MKLRegressor(degree=3, max_iter=2, random_state=0).fit(X, X[:, 5])
-    assert model.n_kernels_ > 10**11
+    assert model.n_kernels_ > 10**9
     assert np.all(np.isfinite(model.predict(X)))
 
 

@@ -70,8 +70,11 @@ def test_interruption_before_the_first_round_is_passed_on(rng, monkeypatch):
 def test_no_round_begins_behind_the_time_limit(rng, monkeypatch):
     X, y = drawn(rng)
     states = seen_states(monkeypatch)
+    solver = WidthSearch(tuple(Stage(rows, 1, 10) for rows in (100, 150, 200)), 100)
     with pytest.warns(ConvergenceWarning, match="Raise max_iter or max_time"):
-        model = MKLRegressor(kernels="widths", max_time=1e-6, random_state=0).fit(X, y)
+        model = MKLRegressor(kernels="widths", solver=solver, max_time=1e-6, random_state=0).fit(
+            X, y
+        )
     assert [k for k, _ in states] == [1, 2]  # the limit is first looked at behind the first round
     assert model.n_iter_ == 1
     assert model.dual_coef_.shape == (len(X),)

@@ -20,7 +20,7 @@ KEPT_ROWS = 4_000
 (``solvers/widths/whole.py``), which need it at every strength."""
 
 
-BLOCK_ROWS = 64
+LEAST_ROWS = 64
 """Rows made at a time at the least: matrix products of fewer are slow. Set by judgement."""
 
 
@@ -99,7 +99,7 @@ class TermRows:
             xp.astype(side.blocks.features, out.dtype, copy=False) for side in (self, other)
         )
         room = HOST_BLOCK_BYTES if on_host(place) else DEVICE_BLOCK_BYTES
-        height = max(BLOCK_ROWS, room // (8 * 3 * max(1, other.rows)))
+        height = max(LEAST_ROWS, room // (8 * 3 * max(1, other.rows)))
         for part in self._by_first:
             first = beside(part.first, place)
             partners, scales = beside(part.partners, place), beside(part.scales, place, out.dtype)

@@ -198,6 +198,9 @@ class KernelFamily(ABC):
 
     def combine(self, indices: Sequence[Index], coefficients: Array) -> Array:
         """Return features times coefficients of shape (m, q), of shape (n, q); O(n m q)."""
+        listed = self.in_listed_order(indices, coefficients)
+        if listed is not None:
+            return self.combine_all(listed)
         products, scales = self.products(indices), self.weights(indices)
         there = beside(coefficients, self.bases.matrix)
         return to_host(self.blocks.combine(products, there, scales))
@@ -240,6 +243,10 @@ class KernelFamily(ABC):
         live = theta > 0
         kernels = list(compress(self.indices(), live.tolist()))
         return times(other.gram(kernels, theta[live], self), alpha)
+
+    def in_listed_order(self, indices: Sequence[Index], coefficients: Array) -> Array | None:
+        """Return coefficients in the order of ``indices()``, if all kernels at once are faster."""
+        return None
 
     def combine_all(self, coefficients: Array) -> Array:
         """Return the features of all kernels, in listed order, times coefficients."""

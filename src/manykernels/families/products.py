@@ -192,17 +192,17 @@ class ProductFamily(KernelFamily):
             out += combine_pairs(dense(self.bases.matrix), parts[2], self.index_set.strict)
         return out
 
-    def combine(self, indices: Sequence[Any], coefficients: Array) -> Array:
-        """Return features times coefficients; by tables of pairs if they are many, of all kernels.
+    def in_listed_order(self, indices: Sequence[Any], coefficients: Array) -> Array | None:
+        """Return coefficients in the order of the list, if all kernels are meant and they are many.
 
         In any order: the kernels of a model are in that of their shares.
         """
         many = len(indices) == self.distinct and self.rows * len(indices) > BATCH_ENTRIES
         if not (many and self.in_pairs):
-            return super().combine(indices, coefficients)
+            return None
         ordered = np.empty_like(coefficients)
         ordered[self._positions(indices)] = coefficients
-        return self.combine_all(ordered)
+        return ordered
 
     def _positions(self, indices: Sequence[Any]) -> Array:
         """Return where kernels of at most two factors are in the list of all."""

@@ -124,7 +124,7 @@ def warn_of(spec: Spec, result: Result) -> None:
             remedy = "With p = 2 that is rounding: use a larger alpha."
         elif kind == "bound" and gap >= 1:
             remedy = (
-                "So many kernels are weighed by draws, and these were too few. Use a smaller "
+                "Kernels are weighed by draws here, and these were too few. Use a smaller "
                 "degree, p=1 or solver='greedy', or raise max_iter and max_time a lot."
             )
         notify(
