@@ -26,6 +26,7 @@ SETTINGS = [
     (5_000, 10, CLASSES, {**DESCENT, "alpha": 1e-3}),
     (2_400, 15, PLAIN, {**DESCENT, "alpha": 1e-2}),
     (2_000, 10, PLAIN, {**MATRICES, "solver": "mirror-descent", "alpha": 1e-2}),
+    (2_000, 10, PLAIN, {"kernels": "rbf", **DESCENT, "alpha": 1e-3}),
     (2_000, 300, PLAIN, {"degree": 2, "alpha": 1e-2, "tol": 1e-4}),
 ]
 

@@ -86,9 +86,10 @@ default="auto"
     subsample : {None, "auto"}, default=None
         ``"auto"``: solve on growing subsets of the rows first (n/4, n/16, .. down to 500), each to
         its own accuracy and the start of the next, then on all rows, to ``tol`` as ever. The
-        optimum and its certificate are those of all rows either way. It pays little, since solvers
-        take few steps (``docs/benchmarks/subsample.md``); not for ``"greedy"``, p = 2 and kernels
-        with free widths, which are learnt on subsets anyway.
+        optimum and its certificate are those of all rows either way. It pays for mirror descent
+        over kernel matrices; other solvers take few steps, and hardly gain
+        (``docs/benchmarks/subsample.md``). Not for ``"greedy"``, p = 2 and kernels with free
+        widths, which are learnt on subsets anyway; rows must be in memory.
     standardize : {True, "scale", False}, default=True
         True centres and scales columns with (weighted) training statistics; ``"scale"`` only
         scales, which keeps sparse X sparse and a monomial of the raw columns a single term.
