@@ -43,6 +43,12 @@ def write(lines, cells):
         facts += said
         tables += made
     text = truth.__doc__.split("\n\n", 1)[1].split("\n\n    MANY")[0]
+    absent = [
+        m for m in (STABLE, LASSO, CHOSEN, KNOCKOFFS, EBM) if not len(frame[frame["method"] == m])
+    ]
+    text += "\n\nOn how many tables each method was run stands in a table below" + (
+        f"; not run so far: {', '.join(absent)}." if absent else "."
+    )
     text += "\n\n## What is required, and what holds\n\n"
     text += "\n".join(f"* {fact}" for fact in facts)
     where = " and ".join(dict.fromkeys(line["machine"] for line in lines if "machine" in line))
@@ -131,6 +137,8 @@ def variables_part(frame, names):
     methods = (SPLIT, SPLIT_FDR, KNOCKOFFS, KNOCKOFFS_TREES)
     table, kept, weaker, judged = comparison(frame, names, methods, "variables ")
     missing = sorted(set(table["cell"]) - set(kept))
+    if not set(methods[2:]) & set(frame["method"]):
+        return [], []
     fact = (
         f"On variables: `SplitTest` keeps the level in {len(kept)} of {judged} "
         f"cells{named(missing)}; its power is at least that of knockoffs that keep it, but in "
