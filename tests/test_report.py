@@ -426,10 +426,10 @@ def test_a_file_appears_whole_or_not_at_all(fitted, tmp_path, monkeypatch):
     assert report.write(*fitted, str(path)) == path
     before = path.read_bytes()
 
-    def fail(self, target):
+    def fail(draft, target):
         raise OSError("disk full")
 
-    monkeypatch.setattr("pathlib.Path.replace", fail)
+    monkeypatch.setattr("os.replace", fail)
     with pytest.raises(OSError, match="disk full"):
         report.write(*fitted, path)
     assert path.read_bytes() == before
