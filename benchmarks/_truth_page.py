@@ -47,7 +47,7 @@ def write(lines, cells):
         m for m in (STABLE, LASSO, CHOSEN, KNOCKOFFS, EBM) if not len(frame[frame["method"] == m])
     ]
     text += "\n\nOn how many tables each method was run stands in a table below" + (
-        f"; not run so far: {', '.join(absent)}." if absent else "."
+        f"; not run so far: {'; '.join(absent)}." if absent else "."
     )
     text += "\n\n## What is required, and what holds\n\n"
     text += "\n".join(f"* {fact}" for fact in facts)
