@@ -190,7 +190,8 @@ class MirrorDescent:
 
         From no weights, or from those of a start. Steps are as long as without it: with steps that
         go on where those of the start ended, 111 and 130 were needed instead of 42 and 43
-        (Friedman's function, 2,400 rows, 816 kernels, no and 200 known ones). The theorem is about runs without a start.
+        (Friedman's function, 2,400 rows, 816 kernels, no and 200 known ones). The theorem
+        is about runs without a start.
 
         Cost of an iteration: one dual solution (O(min(n, m)^2 max(n, m)) for m features in use,
         O(n^3) for kernels without features) and the draws (see the family).
