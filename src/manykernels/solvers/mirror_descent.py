@@ -192,8 +192,9 @@ class MirrorDescent:
         """Yield the state before each step; the step is taken when the next one is asked for.
 
         From no weights, or from those of a start. Steps are as long as without it: with steps that
-        go on where those of the start ended, twice as many were needed (Friedman's function, 2,400
-        rows, 816 kernels). The theorem is about runs without a start.
+        go on where those of the start ended, 111 and 130 were needed instead of 42 and 43
+        (Friedman's function, 2,400 rows, 816 kernels, no and 200 known ones). The theorem
+        is about runs without a start.
 
         Cost of an iteration: one dual solution (O(min(n, m)^2 max(n, m)) for m features in use,
         O(n^3) for kernels without features) and the draws (see the family).
