@@ -1,10 +1,12 @@
 """Tasks for users and developers: ``python dev.py TASK``. Needs Python >= 3.11 and pip only.
 
-demo   find the interactions in a data set and compare with ridge and a polynomial kernel
+demo   find the interactions in two data sets, compare with ridge and a polynomial kernel, and write
+       a report to open
 test   run the tests (further arguments go to pytest)
 extras add extras of the package to the environment of the tests, such as backends
 lint   check format, style and types, build a wheel and import it in an empty environment
 bench  run the benchmarks of the folder benchmarks/
+fuzz   attack the library for --minutes (10): all cases of tests/attack, then drawn ones (--seed)
 trace  write the way of a small fit: functions, files, depth, and how often rows are prepared
 docs   build the documentation, with the gallery of examples, to docs/_build/html
 """
@@ -26,10 +28,12 @@ def python_of(home):
     return home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
+# One BLAS thread: the matrices of tests and demo are too small to gain from more.
+THREADS = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
 def run(*command, **options):
-    # One BLAS thread: the matrices of tests and demo are too small to gain from more.
-    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    options = {"env": {**os.environ, **threads}, **options}
+    options = {"env": {**os.environ, **THREADS}, **options}
     done = subprocess.run([str(part) for part in command], cwd=ROOT, check=False, **options)
     if done.returncode:
         sys.exit(done.returncode)
@@ -58,7 +62,7 @@ def environment(extras):
 
 
 def demo(arguments):
-    run(environment([]), ROOT / "examples" / "demo.py", *arguments)
+    run(environment(["plot"]), ROOT / "examples" / "demo.py", *arguments)
 
 
 def test(arguments):
@@ -92,6 +96,12 @@ def bench(arguments):
         run(python, script, env=dict(os.environ))  # benchmarks set their own threads
 
 
+def fuzz(arguments):
+    path = os.pathsep.join([str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    python = environment(["test"])
+    run(python, "-m", "attack.fuzz", *arguments, env={**os.environ, **THREADS, "PYTHONPATH": path})
+
+
 def trace(arguments):
     run(environment([]), ROOT / "tests" / "tracing.py")
 
@@ -109,6 +119,7 @@ def main():
         "extras": extras,
         "lint": lint,
         "bench": bench,
+        "fuzz": fuzz,
         "trace": trace,
         "docs": docs,
     }

@@ -68,7 +68,9 @@ def score(table, values):
 def estimator(cell):
     from manykernels import MKLRegressor
 
-    return MKLRegressor(kernels="auto" if cell.smooth else "linear", degree=cell.degree)
+    return MKLRegressor(
+        alpha=1e-3, p=4 / 3, kernels="auto" if cell.smooth else "linear", degree=cell.degree
+    )
 
 
 def sure_groups(selection, smooth):

@@ -4,11 +4,13 @@
    10 sin(pi x0 x1) + 20 (x2 - 1/2)^2 + 10 x3 + 5 x4 + noise.
 2. Progression of diabetes in 442 patients.
 
-Every method has its strength chosen by cross-validation on the training half.
+Every method has its strength chosen by cross-validation on the training half. At the end a report
+on the last model is written: one HTML file to open in a browser.
 """
 
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,7 +22,8 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from manykernels import MKLRegressor
+from manykernels import MKLRegressor, report
+from manykernels.cli.sample import LONG_NAMES
 
 
 def friedman():
@@ -29,7 +32,8 @@ def friedman():
 
 
 def diabetes():
-    return load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    return X.rename(columns=LONG_NAMES), y
 
 
 def ridge():
@@ -46,7 +50,14 @@ def many_kernels():
     # A smooth function of each variable and of each pair; rho makes pairs cost more than
     # single variables, p near 1 keeps few of them.
     model = MKLRegressor(
-        kernels="rbf", degree=2, p=1.1, rho=[1, 1, 2], tol=0.03, max_iter=300, random_state=0
+        alpha=1e-3,
+        kernels="rbf",
+        degree=2,
+        p=1.1,
+        rho=[1, 1, 2],
+        tol=0.03,
+        max_iter=300,
+        random_state=0,
     )
     grid = {"alpha": [1e-3, 3e-3, 1e-2, 3e-2]}
     return GridSearchCV(model, grid, cv=3, n_jobs=-1)
@@ -76,11 +87,13 @@ def main():
             f"\n  The objective is within {100 * model.gap_:.1f} % of the best that any "
             f"combination of the {model.n_kernels_:,} kernels can reach."
         )
-        print("  The terms with the largest share of the fitted function's variance:\n")
+        print("  The terms with the largest spread (standard deviation of their part):\n")
         table = model.explain(top=7)
-        table["share"] = (100 * table["share"]).map("{:.1f} %".format)
-        lines = table[["term", "degree", "share"]].to_string(index=False).splitlines()
+        table["spread"] = table["spread"].map("{:.3g}".format)
+        lines = table[["term", "degree", "spread"]].to_string(index=False).splitlines()
         print("\n".join("    " + line for line in lines))
+    path = report.write(model, test, y_test, Path("demo-report.html"))
+    print(f"\nA report on the last model: open {path.resolve().as_uri()} in a browser.")
 
 
 if __name__ == "__main__":

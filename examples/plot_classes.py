@@ -23,12 +23,12 @@ growers = wine.target.map({0: "first", 1: "second", 2: "third"})
 train, test, y_train, y_test = train_test_split(
     wine.data, growers, test_size=0.5, random_state=0, stratify=growers
 )
-model = MKLClassifier(kernels="polynomial", degree=2, alpha=0.01).fit(train, y_train)
+model = MKLClassifier(p=4 / 3, kernels="polynomial", degree=2, alpha=0.01).fit(train, y_train)
 PredictionsDisplay.from_estimator(model, test, y_test)
 
 # %%
-# The terms that tell the growers apart, by their share of the variance of all three decision
-# values. With p = 4/3, the default, every term has some weight; the first ones have most of it.
+# The terms that tell the growers apart, by how much what they add to the three decision
+# values varies. With p = 4/3 every term has some weight; the first ones have most of it.
 
 TermsDisplay.from_estimator(model, top=8)
 

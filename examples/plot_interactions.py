@@ -33,13 +33,12 @@ print(f"{model.n_terms_} terms of {model.n_kernels_:,}")
 model.explain()
 
 # %%
-# The four true terms, and no other. Their shares of the variance:
+# The four true terms, and no other. How much what they add to predictions varies:
 
-display = TermsDisplay.from_estimator(model)
-display.ax_.set_xlim(0, 0.5)
+TermsDisplay.from_estimator(model)
 
 # %%
-# As a network, variables that act together are joined. Areas of nodes are the total shares of
+# As a network, variables that act together are joined. Areas of nodes are the spreads of
 # variables, edges are pairs, and shaded polygons are terms of three variables.
 
 NetworkDisplay.from_estimator(model)

@@ -306,15 +306,15 @@ def test_table_has_the_columns_of_terms_and_the_spread(rng):
     model = larger(rng)
     terms = terms_of(model)
     table = terms.table(None)
-    assert list(table) == ["term", "degree", "theta", "share", "sign", "spread"]
-    assert table["share"].is_monotonic_decreasing
+    assert list(table) == ["term", "degree", "theta", "share", "sign", "spread", "loss_without"]
+    assert table["spread"].is_monotonic_decreasing
+    assert table["loss_without"].isna().all()
     assert len(terms.table(3)) == 3
     pair = table.set_index("term").loc["x1 * x2"]
     assert pair["theta"] == pytest.approx(1.0)
     assert table.set_index("term").loc["x0"]["theta"] == pytest.approx(0.75)
     frame = terms.contributions(model.rows, None, 0)
-    deviation = model.decision(model.rows)[:, 0].std()
-    assert pair["spread"] == pytest.approx(frame["x1 * x2"].std(ddof=0) / deviation)
+    assert pair["spread"] == pytest.approx(frame["x1 * x2"].std(ddof=0))
     assert terms.columns("x1 * x2") == terms.factors("x1 * x2") == [1, 2]
     assert (terms.degree("x1 * x2"), terms.sign("x1 * x2")) == (2, 0)
     assert terms.columns(OTHERS) == []
@@ -376,7 +376,7 @@ def test_explain_figures_and_report_take_the_terms(rng, tmp_path):
     X = rng.uniform(-2, 2, size=(60, 4))
     y = X[:, 0] * X[:, 1] + X[:, 2] + X[:, 0] * X[:, 1] * X[:, 3]
     kernels = [("gaussian", (0, 1, 2, 3), (0.1, 0.1, 0.05, 0.1))]
-    estimator = MKLRegressor(degree=1, p=1).fit(X, y)
+    estimator = MKLRegressor(alpha=1e-3, degree=1, p=1).fit(X, y)
     model = fitted(kernels, WidthRows(X), y, 1e-2)
     estimator.function_ = WidthFunction(estimator.function_.kernels, None, model, np.empty(0))
     assert "a * b" in set(estimator.explain()["term"])

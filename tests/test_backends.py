@@ -221,7 +221,7 @@ def test_classification_is_the_same(place, loss, rng):
 
 def test_names_of_classes_stay_with_numpy(place, rng):
     X, y = table(rng)
-    model = MKLClassifier(degree=1).fit(beside(X, place), np.where(y > 0, "yes", "no"))
+    model = MKLClassifier(alpha=1e-3, degree=1).fit(beside(X, place), np.where(y > 0, "yes", "no"))
     assert model.predict(beside(X, place)).dtype.kind == "U"
 
 
@@ -267,8 +267,8 @@ def test_single_precision_certifies_small_gaps(place, rng):
 
 def test_device_takes_numpy_and_gives_numpy(rng):
     X, y = table(rng)
-    here = MKLRegressor(degree=2).fit(X, y)
-    there = MKLRegressor(degree=2, device="cpu").fit(X, y)
+    here = MKLRegressor(alpha=1e-3, degree=2).fit(X, y)
+    there = MKLRegressor(alpha=1e-3, degree=2, device="cpu").fit(X, y)
     found = there.predict(X)
     assert isinstance(found, np.ndarray)
     np.testing.assert_allclose(found, here.predict(X), atol=1e-9)
@@ -277,39 +277,39 @@ def test_device_takes_numpy_and_gives_numpy(rng):
 def test_what_device_cannot_be(rng):
     X, y = table(rng)
     with pytest.raises(ValueError, match="device must be None or a name"):
-        MKLRegressor(device=0).fit(X, y)
+        MKLRegressor(alpha=1e-3, device=0).fit(X, y)
     with pytest.raises(ValueError, match="got 'nonsense'"):
-        MKLRegressor(device="nonsense").fit(X, y)
+        MKLRegressor(alpha=1e-3, device="nonsense").fit(X, y)
     from scipy import sparse
 
     with pytest.raises(TypeError, match="device='cpu'"):
-        MKLRegressor(device="cpu", standardize="scale").fit(sparse.csr_array(X), y)
+        MKLRegressor(alpha=1e-3, device="cpu", standardize="scale").fit(sparse.csr_array(X), y)
 
 
 def test_bad_rows_are_refused_as_ever(place, rng):
     X, y = table(rng)
     X[3, 2] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        MKLRegressor().fit(beside(X, place), y)
-    model = MKLRegressor(degree=1).fit(rng.normal(size=(20, 3)), rng.normal(size=20))
+        MKLRegressor(alpha=1e-3).fit(beside(X, place), y)
+    model = MKLRegressor(alpha=1e-3, degree=1).fit(rng.normal(size=(20, 3)), rng.normal(size=20))
     with pytest.raises(ValueError, match="5 features"):
         model.predict(beside(np.ones((4, 5)), place))
 
 
 def test_tensors_with_gradients_and_short_ones(rng):
     X, y = table(rng)
-    truth = MKLRegressor(degree=1).fit(X, y).predict(X)
+    truth = MKLRegressor(alpha=1e-3, degree=1).fit(X, y).predict(X)
     rows = torch.asarray(X).requires_grad_()
-    found = MKLRegressor(degree=1).fit(rows, torch.asarray(y)).predict(rows)
+    found = MKLRegressor(alpha=1e-3, degree=1).fit(rows, torch.asarray(y)).predict(rows)
     np.testing.assert_allclose(to_host(found), truth)
     short = torch.asarray(X, dtype=torch.bfloat16)
-    again = MKLRegressor(degree=1).fit(short, y).predict(short)
+    again = MKLRegressor(alpha=1e-3, degree=1).fit(short, y).predict(short)
     np.testing.assert_allclose(to_host(again), truth, atol=0.1)
 
 
 def test_contributions_take_tensors_and_lists(place, rng):
     X, y = table(rng)
-    model = MKLRegressor(degree=1).fit(X, y)
+    model = MKLRegressor(alpha=1e-3, degree=1).fit(X, y)
     truth = model.contributions(X)
     for rows in (X.tolist(), beside(X, place)):
         np.testing.assert_allclose(model.contributions(rows), truth)

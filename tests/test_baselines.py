@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import manykernels.baselines as baselines
@@ -234,9 +235,15 @@ def test_bad_parameters(estimator, parameters, message, rng):
 def test_bad_values(estimator, rng):
     X, y = regression(rng)
     bad = X.copy()
-    bad[3, 1] = np.nan
-    with pytest.raises(ValueError, match="contains NaN"):
+    bad[3, 1] = np.inf
+    with pytest.raises(ValueError, match="contains infinity"):
         fit(estimator, bad, y)
+    bad[3, 1] = np.nan
+    if get_tags(estimator).input_tags.allow_nan:
+        assert len(fit(estimator, bad, y).predict(bad)) == len(y)
+    else:
+        with pytest.raises(ValueError, match="contains NaN"):
+            fit(estimator, bad, y)
     with pytest.raises(ValueError, match=r"minimum of 2 is required"):
         fit(estimator, X[:1], y[:1])
     with pytest.raises(ValueError, match="products of degree 2 overflow"):

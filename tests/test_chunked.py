@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import KFold
 from typer.testing import CliRunner
 
 from manykernels import load
@@ -64,7 +65,8 @@ def test_the_model_is_that_of_the_whole_table(rng, tmp_path):
     settings = Settings("y", kernels="linear", test=0.0, drop=("kind",))
     model, _ = fit_chunked(path, settings, memory_size("2GB"))
     columns = list("abcd")
-    whole = MKLRegressorCV(degree=[2], random_state=0).fit(frame[columns], frame["y"])
+    folds = KFold(5, shuffle=True, random_state=0)  # in memory they go by values, not places
+    whole = MKLRegressorCV(degree=3, cv=folds, random_state=0).fit(frame[columns], frame["y"])
     found = model.predict(frame)["y"]
     np.testing.assert_allclose(
         found, whole.predict(frame[columns]), atol=1e-6 * frame["y"].abs().max()

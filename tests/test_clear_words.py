@@ -17,20 +17,48 @@ HUGE = 10**400
 @pytest.mark.parametrize(
     ("estimator", "target", "words"),
     [
-        (MKLRegressor(loss=Squared), y, r"loss must be an object, not a class.*Squared\(\)"),
-        (MKLClassifier(loss=Logistic), y > 0, r"loss must be an object, not a class.*Logistic\("),
+        (
+            MKLRegressor(alpha=1e-3, loss=Squared),
+            y,
+            r"loss must be an object, not a class.*Squared\(\)",
+        ),
+        (
+            MKLClassifier(alpha=1e-3, loss=Logistic),
+            y > 0,
+            r"loss must be an object, not a class.*Logistic\(",
+        ),
         (MKLRegressor(solver=Greedy), y, r"solver must be an object, not a class.*Greedy\(\)"),
-        (MKLRegressor(p=1, solver=WorkingSet), y, "solver must be an object, not a class"),
-        (MKLRegressor(kernels=Spline), y, "kernels must be an object, not a class"),
-        (MKLRegressor(kernels=[(Spline, 0)]), y, r"kernels\[0\] must be an object.*Spline\(\)"),
-        (MKLRegressor(kernels=["rbf", Nystroem]), y, r"kernels\[\d\] (must be an object|has no)"),
+        (
+            MKLRegressor(alpha=1e-3, p=1, solver=WorkingSet),
+            y,
+            "solver must be an object, not a class",
+        ),
+        (MKLRegressor(alpha=1e-3, kernels=Spline), y, "kernels must be an object, not a class"),
+        (
+            MKLRegressor(alpha=1e-3, kernels=[(Spline, 0)]),
+            y,
+            r"kernels\[0\] must be an object.*Spline\(\)",
+        ),
+        (
+            MKLRegressor(alpha=1e-3, kernels=["rbf", Nystroem]),
+            y,
+            r"kernels\[\d\] (must be an object|has no)",
+        ),
         (MKLRegressor(alpha=HUGE), y, r"alpha must be a positive number; got 1000.*\.\.\."),
         (MKLRegressor(alpha=10**5000), y, "alpha must be a positive number; got an int of very"),
-        (MKLRegressor(max_time=HUGE), y, "max_time must be a positive number"),
-        (MKLRegressor(tol=HUGE), y, "tol must be a positive number"),
+        (MKLRegressor(alpha=1e-3, max_time=HUGE), y, "max_time must be a positive number"),
+        (MKLRegressor(alpha=1e-3, tol=HUGE), y, "tol must be a positive number"),
         (MKLRegressorCV(alphas=[HUGE]), y, "alphas must be a list of positive numbers"),
-        (MKLRegressorCV(n_jobs="a"), y, "n_jobs must be None or an integer other than 0"),
-        (MKLRegressorCV(n_jobs=0), y, "n_jobs must be None or an integer other than 0"),
+        (
+            MKLRegressorCV(kernels="linear", n_jobs="a"),
+            y,
+            "n_jobs must be None or an integer other than 0",
+        ),
+        (
+            MKLRegressorCV(kernels="linear", n_jobs=0),
+            y,
+            "n_jobs must be None or an integer other than 0",
+        ),
     ],
 )
 def test_parameters(estimator, target, words):
@@ -79,7 +107,7 @@ def test_masks_are_folds():
 
 
 def test_terms_of_contributions():
-    model = MKLRegressor(degree=1, p=1).fit(X, y)
+    model = MKLRegressor(alpha=1e-3, degree=1, p=1).fit(X, y)
     for wrong in (5, 2.5, True, b"x0"):
         with pytest.raises(ValueError, match="terms must be names of terms"):
             model.contributions(X, wrong)
@@ -87,7 +115,7 @@ def test_terms_of_contributions():
 
 def test_reports(tmp_path):
     pytest.importorskip("matplotlib")
-    model, path = MKLRegressor(degree=1, p=1).fit(X, y), tmp_path / "r.html"
+    model, path = MKLRegressor(alpha=1e-3, degree=1, p=1).fit(X, y), tmp_path / "r.html"
     for name in ("title", "summary", "levels"):
         with pytest.raises(TypeError, match=f"{name} must be .* got 5"):
             report.write(model, X, y, path, **{name: 5})

@@ -31,13 +31,13 @@ from manykernels.solvers import MirrorDescent, UniformSampler
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
     [
-        MKLRegressor(),
-        MKLClassifier(),
-        MKLRegressor(standardize="scale", degree=2),
-        MKLClassifier(kernels="rbf", degree=2),
-        MKLRegressor(p=2),
+        MKLRegressor(alpha=1e-3),
+        MKLClassifier(alpha=1e-3),
+        MKLRegressor(alpha=1e-3, standardize="scale", degree=2),
+        MKLClassifier(alpha=1e-3, kernels="rbf", degree=2),
+        MKLRegressor(alpha=1e-3, p=2),
         MKLRegressorCV(degree=2),
-        MKLClassifierCV(degree=[1, 2], p=[1, 4 / 3]),
+        MKLClassifierCV(degree=[1, 2], p=[1, 4 / 3], n_alphas=4, cv=2),
         MKLRegressorCV(solver="greedy"),
         MKLClassifier(solver="greedy"),
     ]
@@ -48,7 +48,7 @@ def test_scikit_learn_conventions(estimator, check):
 
 def test_finds_the_interaction_and_predicts(rng):
     X, y = interaction(rng)
-    model = MKLRegressor(degree=3, random_state=0).fit(X[:200], y[:200])
+    model = MKLRegressor(alpha=1e-3, degree=3, random_state=0).fit(X[:200], y[:200])
     assert model.terms_[:2] == [(0, 2), (4,)]
     assert model.score(X[200:], y[200:]) > 0.95
     assert model.n_kernels_ == 84
@@ -62,7 +62,7 @@ def test_fitted_attributes_fit_together(rng):
     model = MKLRegressor(degree=2, alpha=1e-3, random_state=0).fit(X, y)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     features = np.column_stack([np.prod(Z[:, list(term)], axis=1) for term in model.terms_])
-    np.testing.assert_allclose(features @ model.coef_ + model.intercept_, model.predict(X))
+    np.testing.assert_allclose(features @ model.term_coef_ + model.intercept_, model.predict(X))
     K = (features * model.theta_) @ features.T
     np.testing.assert_allclose(model.kernel(X), K, atol=1e-8)
     np.testing.assert_allclose(K @ model.dual_coef_ + model.intercept_, model.predict(X), atol=1e-6)
@@ -70,14 +70,14 @@ def test_fitted_attributes_fit_together(rng):
     penalty = model.alpha / 2 * model.dual_coef_ @ K @ model.dual_coef_
     assert model.objective_ == pytest.approx(risk + penalty)
     p = 4 / 3  # the default
-    norms = np.sum(np.abs(model.coef_) ** p) ** (2 / p)
+    norms = np.sum(np.abs(model.term_coef_) ** p) ** (2 / p)
     assert risk + model.alpha / 2 * norms <= model.objective_ + 1e-12
 
 
 def test_explain(rng):
     X, y = interaction(rng)
     frame = pd.DataFrame(X, columns=list("abcdef"))
-    model = MKLRegressor(degree=2, random_state=0).fit(frame, -y)
+    model = MKLRegressor(alpha=1e-3, degree=2, random_state=0).fit(frame, -y)
     table = model.explain(top=2)
     assert table["term"].tolist() == ["a * c", "e"]
     assert table["degree"].tolist() == [2, 1]
@@ -86,7 +86,7 @@ def test_explain(rng):
     assert len(model.explain(top=None)) == len(model.terms_)
     # A share is the covariance of a term's part of the function with the whole.
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    part = Z[:, 0] * Z[:, 2] * model.coef_[0]
+    part = Z[:, 0] * Z[:, 2] * model.term_coef_[0]
     f = model.predict(frame)
     assert table["share"][0] == pytest.approx(np.cov(part, f)[0, 1] / np.var(f, ddof=1))
 
@@ -95,9 +95,9 @@ def test_shares_of_kernels_without_features(rng):
     X, y = interaction(rng, n=60)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = MKLRegressor(kernels="rbf", degree=2, random_state=0).fit(X, y)
+        model = MKLRegressor(alpha=1e-3, kernels="rbf", degree=2, random_state=0).fit(X, y)
     assert model.explain(None)["share"].sum() == pytest.approx(1.0)
-    assert not hasattr(model, "coef_")
+    assert not hasattr(model, "term_coef_")
     assert model.explain()["sign"].eq(0).all()
     assert all(len(set(term)) == len(term) for term in model.terms_)
 
@@ -106,11 +106,12 @@ def test_shares_of_kernels_without_features(rng):
 def test_data_frames_keep_their_names(frame, rng):
     X, y = interaction(rng)
     named = frame({f"c{j}": X[:, j] for j in range(6)})
-    model = MKLRegressor(degree=2, random_state=0).fit(named, y)
+    model = MKLRegressor(alpha=1e-3, degree=2, random_state=0).fit(named, y)
     assert model.feature_names_in_.tolist() == [f"c{j}" for j in range(6)]
     assert model.explain(1)["term"][0] == "c0 * c2"
     np.testing.assert_allclose(
-        model.predict(named), MKLRegressor(degree=2, random_state=0).fit(X, y).predict(X)
+        model.predict(named),
+        MKLRegressor(alpha=1e-3, degree=2, random_state=0).fit(X, y).predict(X),
     )
 
 
@@ -124,7 +125,7 @@ def test_sparse_equals_dense(rng):
             model = MKLRegressor(**options).fit(make(X), y)
             np.testing.assert_allclose(model.predict(make(X)), dense.predict(X), atol=1e-6)
     with pytest.raises(TypeError, match=r"got a sparse matrix .* standardize=\"scale\""):
-        MKLRegressor().fit(sparse.csr_matrix(X), y)
+        MKLRegressor(alpha=1e-3).fit(sparse.csr_matrix(X), y)
 
 
 def test_scale_keeps_a_raw_monomial_a_single_term(rng):
@@ -166,7 +167,7 @@ def test_classification_losses(loss):
         X[:400], labels[:400]
     )
     assert model.score(X[400:], labels[400:]) > 0.93
-    assert model.coef_.shape[0] == 1
+    assert model.term_coef_.shape[0] == 1
     scores = model.decision_function(X[400:])
     assert np.all((scores > 0) == (model.predict(X[400:]) == model.classes_[1]))
     if isinstance(loss, str) and loss != "hinge":
@@ -185,7 +186,7 @@ def test_multiclass_shares_one_theta(loss):
     X, y = load_iris(return_X_y=True)
     model = MKLClassifier(degree=2, loss=loss, alpha=0.003, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.95
-    assert model.coef_.shape == (3, len(model.terms_))
+    assert model.term_coef_.shape == (3, len(model.terms_))
     assert model.dual_coef_.shape == (3, 150)
     assert model.theta_.shape == (len(model.terms_),)
     probabilities = model.predict_proba(X)
@@ -209,11 +210,13 @@ def test_closed_form_is_kernel_ridge_with_a_polynomial_kernel(rng):
 def test_learnt_kernel_in_a_support_vector_machine(rng):
     X, y = interaction(rng)
     labels = y > 0
-    model = MKLClassifier(degree=2, random_state=0).fit(X[:150], labels[:150])
+    model = MKLClassifier(alpha=1e-3, degree=2, random_state=0).fit(X[:150], labels[:150])
     machine = SVC(kernel=model.kernel, C=10).fit(X[:150], labels[:150])
     plain = SVC(kernel="linear").fit(X[:150], labels[:150])
     assert machine.score(X[150:], labels[150:]) > plain.score(X[150:], labels[150:]) + 0.1
-    rbf = MKLClassifier(kernels="rbf", degree=2, max_iter=20, tol=1.0).fit(X[:50], labels[:50])
+    rbf = MKLClassifier(alpha=1e-3, kernels="rbf", degree=2, max_iter=20, tol=1.0).fit(
+        X[:50], labels[:50]
+    )
     K = rbf.kernel(X[:50])
     np.testing.assert_allclose(K, K.T)
     np.testing.assert_allclose(rbf.kernel(X[:7], X[:50]), K[:7])
@@ -230,7 +233,7 @@ def test_precomputed_kernels_under_cross_validation(rng):
     scores = cross_val_score(model.set_params(random_state=0, tol=0.05), rows, y, cv=3)
     assert scores.mean() > 0.8
     assert model.fit(rows, y).explain(1)["term"][0] in ("left^2", "left * right")
-    one = MKLRegressor(kernels="precomputed", degree=2, index_set="monomials", tol=0.05)
+    one = MKLRegressor(alpha=1e-3, kernels="precomputed", degree=2, index_set="monomials", tol=0.05)
     assert cross_val_score(one.set_params(random_state=0), X @ X.T, y, cv=3).mean() > 0.8
     fitted = clone(one).fit(X @ X.T, y)
     np.testing.assert_allclose(fitted.kernel(X @ X.T).shape, (90, 90))
@@ -238,7 +241,7 @@ def test_precomputed_kernels_under_cross_validation(rng):
 
 def test_works_with_the_rest_of_scikit_learn(rng):
     X, y = interaction(rng, n=120)
-    model = make_pipeline(StandardScaler(), MKLRegressor(degree=2, random_state=0))
+    model = make_pipeline(StandardScaler(), MKLRegressor(alpha=1e-3, degree=2, random_state=0))
     search = GridSearchCV(model, {"mklregressor__alpha": [1e-3, 1.0]}, cv=3).fit(X, y)
     assert search.best_params_ == {"mklregressor__alpha": 1e-3}
     fitted = search.best_estimator_
@@ -249,7 +252,7 @@ def test_works_with_the_rest_of_scikit_learn(rng):
 
 def test_a_fitted_linear_model_keeps_no_training_rows(rng):
     X = rng.normal(size=(2000, 20))
-    model = MKLRegressor(degree=2, max_iter=5, tol=1e3).fit(X, X[:, 0])
+    model = MKLRegressor(alpha=1e-3, degree=2, max_iter=5, tol=1e3).fit(X, X[:, 0])
     assert len(pickle.dumps(model)) < X.nbytes / 2
 
 
@@ -265,23 +268,23 @@ def test_sample_weight(rng):
 
 def test_reproducible(rng):
     X, y = interaction(rng)
-    one, two = (MKLRegressor(random_state=5).fit(X, y) for _ in range(2))
+    one, two = (MKLRegressor(alpha=1e-3, random_state=5).fit(X, y) for _ in range(2))
     np.testing.assert_array_equal(one.theta_, two.theta_)
-    generator = MKLRegressor(random_state=np.random.default_rng(5)).fit(X, y)
+    generator = MKLRegressor(alpha=1e-3, random_state=np.random.default_rng(5)).fit(X, y)
     assert generator.gap_ <= 1e-2
 
 
 def test_solver_object(rng):
     X, y = interaction(rng)
     solver = MirrorDescent(sampler=UniformSampler(), draws=200)
-    model = MKLRegressor(solver=solver, degree=2, random_state=0, tol=0.05).fit(X, y)
+    model = MKLRegressor(alpha=1e-3, solver=solver, degree=2, random_state=0, tol=0.05).fit(X, y)
     assert model.terms_[0] == (0, 2)
 
 
 def test_unreached_tolerance_warns(rng):
     X, y = interaction(rng)
     with pytest.warns(ConvergenceWarning, match=r"after 3 iterations .* above tol=1e-06\. Raise"):
-        model = MKLRegressor(max_iter=3, tol=1e-6, random_state=0).fit(X, y)
+        model = MKLRegressor(alpha=1e-3, max_iter=3, tol=1e-6, random_state=0).fit(X, y)
     assert np.all(np.isfinite(model.predict(X)))
     assert model.n_iter_ == 3
     assert len(model.history_["gap"]) == 4
@@ -296,7 +299,7 @@ def test_interrupt_warns_and_keeps_the_model(rng, monkeypatch):
 
     monkeypatch.setattr("manykernels.fitting.progress.Progress.__call__", stop)
     with pytest.warns(ConvergenceWarning, match="Interrupted after 3 iterations"):
-        model = MKLRegressor(random_state=0, tol=1e-9).fit(X, y)
+        model = MKLRegressor(alpha=1e-3, random_state=0, tol=1e-9).fit(X, y)
     assert np.all(np.isfinite(model.predict(X)))
 
 
@@ -305,12 +308,14 @@ def test_notebooks_show_the_terms(rng):
     frame = pd.DataFrame(X, columns=["<b>age", *(f"c{j}" for j in range(1, X.shape[1]))])
     model = MKLRegressor(degree=2, p=1, alpha=1e-2)
     plain = model._repr_html_()
-    assert "share of variance" not in plain
+    assert "spread (" not in plain
     model.fit(frame, y)
     text = model._repr_html_()
-    assert model._repr_mimebundle_()["text/html"].count("share of variance") == 1
+    assert (
+        model._repr_mimebundle_()["text/html"].count("spread (standard deviation of its part)") == 1
+    )
     assert "&lt;b&gt;age * c2" in text
-    assert "<b>age" not in text.split("share of variance")[1]
+    assert "<b>age" not in text.split("spread (")[1]
     assert f"from {model.n_kernels_} kernels" in text
     assert "can lower the objective by more than" in text
     greedy = MKLRegressorCV(degree=1, solver="greedy", cv=2).fit(X, y)

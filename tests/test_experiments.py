@@ -217,7 +217,7 @@ def test_an_interrupted_fit_is_no_result(rng):
     X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
     parts = tuning.split(X, y, (30, 15, 15), 0)
     with pytest.warns(ConvergenceWarning, match="Interrupted after 2"):
-        Stopped().fit(X, y)
+        Stopped(alpha=1e-3).fit(X, y)
     with pytest.raises(KeyboardInterrupt):
         tuning.Tuner(Method(lambda alpha, columns: Stopped(alpha=alpha)), parts).best([0])
 

@@ -23,7 +23,7 @@ MODELS = {
     "tuples": MKLRegressor(degree=2, index_set="tuples", alpha=1e-3),
     "maps": MKLRegressor(kernels="auto", degree=3, p=1, alpha=1e-3),
     "matrices": MKLRegressor(kernels="rbf", degree=2, alpha=1e-3),
-    "few rows": MKLRegressor(kernels="spline", degree=2, alpha=1e-4),
+    "few rows": MKLRegressor(p=4 / 3, kernels="spline", degree=2, alpha=1e-4),
     "mixed": MKLRegressor(
         kernels=[("rbf", ["u", "v"]), ("linear", "w")], degree=2, alpha=1e-3, fit_intercept=False
     ),
@@ -53,7 +53,16 @@ def test_shares_are_covariances_of_contributions(model):
     shares = [np.cov(part, f, ddof=0)[0, 1] / f.var() for _, part in parts.items()]
     table = model.explain(None)
     assert np.allclose(table["share"], shares[: len(table)], atol=1e-6)
-    assert np.all(np.diff(table["share"]) <= 1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_spreads_are_deviations_of_contributions(model):
+    model = model.fit(X, y)
+    parts = model.contributions(X).drop(columns="intercept")
+    table = model.explain(None)
+    assert np.allclose(table["spread"], parts.std(ddof=0)[: len(table)], atol=1e-6)
+    assert table["spread"].is_monotonic_decreasing
+    assert parts.columns[: len(table)].tolist() == table["term"].tolist()
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)

@@ -364,7 +364,7 @@ def test_bands_are_the_parts_of_one_spline(functions, widest, values, rng):
 
 @pytest.mark.parametrize("band", [(0, 0), (3, 2), (-1, 4), (0, 11)])
 def test_bad_bands(band):
-    with pytest.raises(ValueError, match="band must be two numbers from 0 to rank=10"):
+    with pytest.raises(ValueError, match="band must be a tuple of two integers from 0 to rank=10"):
         Spline(10, band)
 
 

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 import manykernels
 from manykernels.cli.app import app
 from manykernels.tables import Settings, fit_table, read, split_table
+from manykernels.tables.formulas import without_formulas
 from manykernels.tables.reading import MOST_HEADER
-from manykernels.tables.written import without_formulas
 
 
 def invoke(*arguments):

@@ -24,9 +24,9 @@ KERNELS = ["linear", "auto", "rbf", "nystroem"]
 def test_large_values_are_worked_with_or_their_column_is_named(kernels, size, columns):
     Z = X.copy()
     Z[:, columns] *= size / np.abs(Z[:, columns]).max()
-    model = MKLRegressor(kernels=kernels, degree=2, p=1)
+    model = MKLRegressor(alpha=1e-3, kernels=kernels, degree=2, p=1)
     if size <= LARGEST_VALUE:
-        expected = MKLRegressor(kernels=kernels, degree=2, p=1).fit(X, y).predict(X)
+        expected = MKLRegressor(alpha=1e-3, kernels=kernels, degree=2, p=1).fit(X, y).predict(X)
         assert np.allclose(model.fit(Z, y).predict(Z), expected, atol=1e-6)
         return
     worst = columns[np.argmax(np.abs(Z[:, columns]).max(axis=0))]
@@ -58,19 +58,19 @@ def test_values_that_are_too_small():
     Z = X.copy()
     Z[:, 2] *= 1e-200
     with pytest.raises(ValueError, match="column 'x2' of X varies by"):
-        MKLRegressor().fit(Z, y)
-    MKLRegressor(standardize=False).fit(Z, y)  # as it is, it has no effect
-    MKLRegressor().fit(X, np.full(40, 1e-200))  # constants stay constants
+        MKLRegressor(alpha=1e-3).fit(Z, y)
+    MKLRegressor(alpha=1e-3, standardize=False).fit(Z, y)  # as it is, it has no effect
+    MKLRegressor(alpha=1e-3).fit(X, np.full(40, 1e-200))  # constants stay constants
 
 
 def test_rows_to_predict_that_overflow_name_the_column():
-    model = MKLRegressor(degree=3, p=1).fit(X, y)
+    model = MKLRegressor(alpha=1e-3, degree=3, p=1).fit(X, y)
     Z = X.copy()
     Z[5, :2] = 1e160, 1e200
     with pytest.raises(ValueError, match=r"products of degree 3 overflow; column 'x1' has ones"):
         model.predict(Z)
     with pytest.raises(ValueError, match=r"largest base feature .* of 'x2'"):
-        MKLRegressor(degree=3, standardize=False).fit(X * [1, 1, 1e100], y)
+        MKLRegressor(alpha=1e-3, degree=3, standardize=False).fit(X * [1, 1, 1e100], y)
 
 
 @pytest.mark.parametrize("rounding", [0, 1, 3])
@@ -85,19 +85,20 @@ def test_constant_columns_leave_nothing_behind(value, rounding, kernels):
     Z = np.column_stack([X, constant])
     expected = np.column_stack([X, np.zeros(40)])
     one, two = (
-        MKLRegressor(kernels=kernels, degree=2).fit(rows, y).predict(rows) for rows in (Z, expected)
+        MKLRegressor(alpha=1e-3, kernels=kernels, degree=2).fit(rows, y).predict(rows)
+        for rows in (Z, expected)
     )
     assert np.array_equal(one, two)
 
 
 def test_small_spreads_beside_large_means_are_kept():
     far = 1e6 + 1e-8 * X[:, [0]]  # a hundred units in the last place
-    near = MKLRegressor(degree=1, p=1).fit(far, X[:, 0])
+    near = MKLRegressor(alpha=1e-3, degree=1, p=1).fit(far, X[:, 0])
     assert near.score(far, X[:, 0]) > 0.999
     assert not constant_columns(far.min(axis=0), far.max(axis=0))[0]
     many = np.repeat(far, 500, axis=0)  # scikit-learn takes this for constant
     truth = np.repeat(X[:, 0], 500)
-    assert MKLRegressor(degree=1, p=1).fit(many, truth).score(many, truth) > 0.999
+    assert MKLRegressor(alpha=1e-3, degree=1, p=1).fit(many, truth).score(many, truth) > 0.999
 
 
 @pytest.mark.parametrize("p", [1, 4 / 3, 2])
@@ -132,13 +133,13 @@ def test_certificates_at_extreme_strengths(p, alpha, estimator, loss):
 def test_masks_are_not_ignored(what):
     arguments = {"X": X, "y": y, "sample_weight": np.ones(40)}
     whole = np.ma.array(arguments[what], mask=False)
-    plain = MKLRegressor(degree=1).fit(**arguments).predict(X)
-    model = MKLRegressor(degree=1).fit(**{**arguments, what: whole})
+    plain = MKLRegressor(alpha=1e-3, degree=1).fit(**arguments).predict(X)
+    model = MKLRegressor(alpha=1e-3, degree=1).fit(**{**arguments, what: whole})
     assert np.array_equal(model.predict(X), plain)
     masked = np.ma.array(arguments[what], mask=np.asarray(arguments[what]) > 0.5)
     words = f"{what} must have no masked values; got {masked.mask.sum()}"
     with pytest.raises(ValueError, match=words):
-        MKLRegressor(degree=1).fit(**{**arguments, what: masked})
+        MKLRegressor(alpha=1e-3, degree=1).fit(**{**arguments, what: masked})
     if what == "X":
         with pytest.raises(ValueError, match=words):
             model.predict(masked)
@@ -152,7 +153,7 @@ def test_masks_and_complex_numbers_in_partitions():
         (X + 1j, "X must be real; got complex numbers"),
     ):
         with pytest.raises(ValueError, match=words):
-            MKLRegressor(degree=1).fit(da.from_array(rows, chunks=(20, 3)), target)
+            MKLRegressor(alpha=1e-3, degree=1).fit(da.from_array(rows, chunks=(20, 3)), target)
 
 
 @pytest.mark.parametrize(("size", "words"), [(1e300, "as large as"), (1e-200, "varies by")])
@@ -161,9 +162,9 @@ def test_extreme_values_in_partitions(size, words):
     Z, target = X.copy(), da.from_array(y, chunks=20)
     Z[:, 1] *= size
     with pytest.raises(ValueError, match=f"column 'x1' of X .*{words}"):
-        MKLRegressor(degree=1).fit(da.from_array(Z, chunks=(20, 3)), target)
+        MKLRegressor(alpha=1e-3, degree=1).fit(da.from_array(Z, chunks=(20, 3)), target)
     with pytest.raises(ValueError, match="y "):
-        MKLRegressor(degree=1).fit(da.from_array(X, chunks=(20, 3)), target * size)
+        MKLRegressor(alpha=1e-3, degree=1).fit(da.from_array(X, chunks=(20, 3)), target * size)
 
 
 @pytest.mark.parametrize("value", [0.1, 1e30, 1e100])
@@ -173,7 +174,9 @@ def test_constant_columns_in_partitions(value):
     found = []
     for constant in (value, 0.0):
         Z = np.column_stack([X, np.full(40, constant)])
-        model = MKLRegressor(degree=2, p=1).fit(da.from_array(Z, chunks=(20, 4)), target)
+        model = MKLRegressor(alpha=1e-3, degree=2, p=1).fit(
+            da.from_array(Z, chunks=(20, 4)), target
+        )
         found.append(model.predict(Z))
     assert np.allclose(*found, rtol=1e-12, atol=1e-12)
 
@@ -185,7 +188,7 @@ def test_partitions_of_other_columns():
         for k in range(2)
     ]
     with pytest.raises(ValueError, match=r"partitions of X must have the same columns; got .* 3 "):
-        MKLRegressor(degree=1).fit(da.concatenate(parts), da.from_array(y, chunks=20))
+        MKLRegressor(alpha=1e-3, degree=1).fit(da.concatenate(parts), da.from_array(y, chunks=20))
 
 
 @pytest.mark.parametrize(
@@ -193,7 +196,7 @@ def test_partitions_of_other_columns():
     [(X[:, :2] * 1e300, y), (X[:, :2], y * np.nan), (X[:, :2], ["a"] * 40), (X[:, :1], y[:3])],
 )
 def test_a_failed_fit_changes_nothing(rows, target):
-    model = MKLRegressor(degree=1).fit(X, y)
+    model = MKLRegressor(alpha=1e-3, degree=1).fit(X, y)
     before, expected = dict(vars(model)), model.predict(X)
     with pytest.raises(ValueError, match=r"."):
         model.fit(rows, target)
@@ -206,7 +209,7 @@ def test_a_failed_fit_changes_nothing(rows, target):
 @pytest.mark.parametrize("step", ["fit", "predict"])
 def test_sparse_indices_out_of_range(wrong, kind, step):
     """They ended the process."""
-    model = MKLRegressor(standardize="scale", degree=1)
+    model = MKLRegressor(alpha=1e-3, standardize="scale", degree=1)
     good = np.where(X > 0, X, 0.0)
     model.fit(sparse.csr_array(good), y)
     matrix = sparse.csr_array(good).asformat(kind)
@@ -238,7 +241,7 @@ def test_targets_that_are_missing(estimator, gap):
 @pytest.mark.parametrize("size", [1e308, 1e200, 1e-200, 1e-320])
 def test_only_ratios_of_weights_matter(size):
     weights = generator.integers(1, 4, size=40).astype(float)
-    model, plain = MKLRegressor(degree=1), MKLRegressor(degree=1)
+    model, plain = MKLRegressor(alpha=1e-3, degree=1), MKLRegressor(alpha=1e-3, degree=1)
     rounding = 1e-9 if size > 1e-300 else 1e-3  # weights themselves are rounded there
     expected = plain.fit(X, y, weights).predict(X)
     assert np.allclose(model.fit(X, y, weights * (size / 4)).predict(X), expected, atol=rounding)

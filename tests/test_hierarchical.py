@@ -458,13 +458,13 @@ def test_regression_finds_the_interaction_and_its_hull(parameters, size, rng):
     q = parameters.get("per_variable_degree") or parameters["total_degree"]
     Z, W = ((rows - X.mean(axis=0)) / X.std(axis=0) for rows in (X, new))
     features, there = (node_features(rows, model.terms_, q) for rows in (Z, W))
-    np.testing.assert_allclose(there @ model.coef_ + model.intercept_, model.predict(new))
+    np.testing.assert_allclose(there @ model.term_coef_ + model.intercept_, model.predict(new))
     K = (there * model.theta_) @ features.T
     np.testing.assert_allclose(model.kernel(new, X), K, atol=1e-9 * np.abs(K).max())
     explicit = K @ model.dual_coef_ + model.intercept_
     np.testing.assert_allclose(explicit, model.predict(new), atol=1e-6)
     risk = np.mean((y - model.predict(X)) ** 2) / 2
-    penalty = model.alpha / 2 * omega_of(model.coef_, model.terms_, 6) ** 2
+    penalty = model.alpha / 2 * omega_of(model.term_coef_, model.terms_, 6) ** 2
     assert model.objective_ == pytest.approx(risk + penalty, rel=1e-8)
 
 
@@ -478,7 +478,7 @@ def test_classification_finds_the_interaction(loss, rng):
     assert model.gap_ <= model.tol
     assert model.score(X, classes) > 0.7
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    f = node_features(Z, model.terms_, 2) @ model.coef_.ravel() + model.intercept_
+    f = node_features(Z, model.terms_, 2) @ model.term_coef_.ravel() + model.intercept_
     np.testing.assert_allclose(model.decision_function(X), f, atol=1e-8)
     assert np.all(model.predict(X) == np.where(f > 0, "yes", "no"))
     margin = np.where(y > 0, 1.0, -1.0) * f
@@ -488,7 +488,7 @@ def test_classification_finds_the_interaction(loss, rng):
         "squared_hinge": np.maximum(1 - margin, 0) ** 2 / 2,
         "squared": (1 - margin) ** 2 / 2,
     }
-    penalty = model.alpha / 2 * omega_of(model.coef_.ravel(), model.terms_, 6) ** 2
+    penalty = model.alpha / 2 * omega_of(model.term_coef_.ravel(), model.terms_, 6) ** 2
     assert model.objective_ == pytest.approx(risks[loss].mean() + penalty, rel=1e-8)
 
 
@@ -535,9 +535,9 @@ BAD = [
     ({"total_degree": -1}, "total_degree must be an integer >= 0; got -1"),
     ({"total_degree": 1.5}, r"total_degree must be an integer >= 0; got 1\.5"),
     ({"per_variable_degree": 0}, "per_variable_degree must be an integer >= 1; got 0"),
-    ({"root_weight": 0.0}, r"root_weight must be a positive number; got 0\.0"),
-    ({"growth": -4}, "growth must be a positive number; got -4"),
-    ({"growth": np.inf}, "growth must be a positive number; got inf"),
+    ({"root_weight": 0.0}, r"root_weight must be a number from 1e-50 to 1e\+50; got 0\.0"),
+    ({"growth": -4}, r"growth must be a number from 1e-50 to 1e\+50; got -4"),
+    ({"growth": np.inf}, r"growth must be a number from 1e-50 to 1e\+50; got inf"),
     ({"alpha": 0}, "alpha must be a positive number; got 0"),
     ({"tol": 0}, "tol must be a positive number; got 0"),
     ({"max_iter": 0}, "max_iter must be an integer >= 1; got 0"),

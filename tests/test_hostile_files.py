@@ -34,10 +34,10 @@ def table_model():
 
 
 MODELS = {
-    "linear": lambda: MKLRegressor(degree=2, p=1).fit(X, y),
-    "spline": lambda: MKLRegressor(kernels="auto", degree=2, p=1).fit(X, y),
-    "rbf": lambda: MKLRegressor(kernels="rbf", degree=1).fit(X, y),
-    "classes": lambda: MKLClassifier(degree=1).fit(X, np.arange(40) % 3),
+    "linear": lambda: MKLRegressor(alpha=1e-3, degree=2, p=1).fit(X, y),
+    "spline": lambda: MKLRegressor(alpha=1e-3, kernels="auto", degree=2, p=1).fit(X, y),
+    "rbf": lambda: MKLRegressor(alpha=1e-3, kernels="rbf", degree=1).fit(X, y),
+    "classes": lambda: MKLClassifier(alpha=1e-3, degree=1).fit(X, np.arange(40) % 3),
     "table": table_model,
 }
 

@@ -58,7 +58,9 @@ def model(rows):
 
 @pytest.fixture(scope="module")
 def test(rows):
-    return SplitTest(MKLRegressor(degree=2), n_splits=10, q=6, random_state=0).fit(*rows)
+    return SplitTest(MKLRegressor(alpha=1e-3, degree=2), n_splits=10, q=6, random_state=0).fit(
+        *rows
+    )
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +109,9 @@ def test_explain_has_what_the_test_found(rows, test):
 
 
 def test_without_p_values_there_are_frequencies(rows, model):
-    stable = StabilitySelection(MKLRegressor(degree=2), n_pairs=5, random_state=0).fit(*rows)
+    stable = StabilitySelection(MKLRegressor(alpha=1e-3, degree=2), n_pairs=5, random_state=0).fit(
+        *rows
+    )
     joined = model.explain(None, how_sure=stable)
     assert "p_value" not in joined
     own = dict(zip(stable.table_["term"], stable.table_["frequency"], strict=True))
@@ -123,10 +127,10 @@ def test_without_p_values_there_are_frequencies(rows, model):
 def test_what_is_no_test_of_these_columns_is_refused(rows, model, test):
     X, y = rows
     with pytest.raises(TypeError, match=r"how_sure must be a SplitTest .* got SplitTest"):
-        model.explain(how_sure=SplitTest(MKLRegressor()))
+        model.explain(how_sure=SplitTest(MKLRegressor(alpha=1e-3)))
     with pytest.raises(TypeError, match="got DataFrame"):
         model.explain(how_sure=test.table_)
-    other = MKLRegressor(degree=1, p=1).fit(X[["a", "b"]], y)
+    other = MKLRegressor(alpha=1e-3, degree=1, p=1).fit(X[["a", "b"]], y)
     with pytest.raises(ValueError, match=r"got 'a', 'b', 'c', .. \(6\) for 'a', 'b'"):
         other.explain(how_sure=test)
 
@@ -137,10 +141,10 @@ def found(*groups, **more):
     return replace(made, **more)
 
 
-def shares(**values):
+def spreads(**values):
     names = [name.replace("_", " * ") for name in values]
     degrees = [1 + name.count("*") for name in names]
-    return pd.DataFrame({"term": names, "degree": degrees, "share": list(values.values())})
+    return pd.DataFrame({"term": names, "degree": degrees, "spread": list(values.values())})
 
 
 ALONE = Group(("a",), (1.0,), 1.0, 0.0312, True)
@@ -154,17 +158,17 @@ WEAK = Group(("b",), (1.0,), 0.4, 1.0, False)
     [
         (
             found(ALONE, WEAK),
-            shares(a=0.7, b=0.25, c=0.05),
+            spreads(a=0.7, b=0.25, c=0.05),
             [
                 "1 term stands: a (p-value 0.031, selected by 100 % of the splits).",
-                "2 terms of the model are useful for prediction only, with a share of 30 % "
-                "together: b (25 %) and c (5.0 %). These rows do not show that they are needed "
+                "2 terms of the model are useful for prediction only: "
+                "b (spread 0.25) and c (spread 0.05). These rows do not show that they are needed "
                 "beside the other terms.",
             ],
         ),
         (
             found(ALONE, JOINT),
-            shares(a=0.9, a_b=0.1),
+            spreads(a=0.9, a_b=0.1),
             [
                 "2 terms stand: a (p-value 0.031, selected by 100 % of the splits) and "
                 "a * b or a * c or b * c (p-value < 0.0001, selected by 90 % of the splits).",
@@ -177,20 +181,20 @@ WEAK = Group(("b",), (1.0,), 0.4, 1.0, False)
         ),
         (
             found(MIXED),
-            shares(a=1.0),
+            spreads(a=1.0),
             [
                 "1 term stands: c or b * c (p-value 0.05, selected by 60 % of the splits).",
                 "None of that shows that variables act together.",
                 "c cannot be told apart from b * c (correlation 0.87): at least one of them "
                 "matters, or something that they reflect; the rows do not say which.",
                 "Not in the model, though it stands: c or b * c.",
-                "1 term of the model is useful for prediction only, with a share of 100 %: "
-                "a (100 %). These rows do not show that it is needed beside the other terms.",
+                "1 term of the model is useful for prediction only: "
+                "a (spread 1). These rows do not show that it is needed beside the other terms.",
             ],
         ),
         (
             found(WEAK),
-            shares(),
+            spreads(),
             [
                 "No term stands. That does not say that none has an effect: these rows do not "
                 "show it."
@@ -209,13 +213,13 @@ def test_sentences(how_sure, table, expected):
 
 def test_the_rest_of_a_model_and_its_constant_are_no_terms_to_judge():
     table = pd.DataFrame(
-        {"term": ["a", "other terms", "1"], "degree": [1, 0, 0], "share": [0.8, 0.1, 0.1]}
+        {"term": ["a", "other terms", "1"], "degree": [1, 0, 0], "spread": [0.8, 0.1, 0.1]}
     )
     assert "Every term of the model stands." in found(ALONE).sentences(table)
 
 
 def test_splits_that_are_missing_are_said():
-    assert "on 3 splits at random (20 were asked for)." in found(done=3).sentences(shares())[0]
+    assert "on 3 splits at random (20 were asked for)." in found(done=3).sentences(spreads())[0]
 
 
 def test_figures_mark_the_terms_that_stand(rows, model, test):
@@ -386,7 +390,7 @@ def test_the_kernels_and_the_degree_that_were_chosen_are_tested(monkeypatch):
     assert seen[0].kernels == "linear"
     assert seen[0].degree == [fitted.estimator.degree_]
     assert judged.how_sure.sure[0].terms == ("u",)
-    apart = SplitTest(MKLRegressor(degree=fitted.estimator.degree_), random_state=0)
+    apart = SplitTest(MKLRegressor(alpha=1e-3, degree=fitted.estimator.degree_), random_state=0)
     apart.fit(split.encoder.encode(split.train), split.y_train)
     assert judged.how_sure == apart.how_sure_
     assert how_sure_of(judged.how_sure, ["u", "v", "w"]) is judged.how_sure

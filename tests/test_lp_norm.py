@@ -110,7 +110,7 @@ def test_estimators_solve_the_published_problem(p, intercept, weighted, rng):
         if loss == Squared():
             scale = np.where(np.array([len(term) for term in model.terms_]) == 2, 0.5, 1.0)
             found = np.array([np.prod(Z[:, list(term)], axis=1) for term in model.terms_]).T
-            fitted = (found * scale) @ model.coef_ + model.intercept_
+            fitted = (found * scale) @ model.term_coef_ + model.intercept_
             np.testing.assert_allclose(fitted, model.predict(X), atol=1e-8)
             expected = columns @ w
             expected = expected + (share @ (y - expected) if intercept else 0.0)

@@ -29,7 +29,7 @@ def design(Z, degree, interactions=False):
 
 def coefficients(model, indices):
     """Return the coefficients of a model in the order of the indices."""
-    found = dict(zip(model.terms_, model.coef_, strict=True))
+    found = dict(zip(model.terms_, model.term_coef_, strict=True))
     assert set(found) <= set(indices)
     return np.array([found.get(index, 0.0) for index in indices])
 
@@ -59,9 +59,11 @@ def test_equals_scikit_learn(fit_intercept, degree, alpha, rng):
     assert model.intercept_ == pytest.approx(reference.intercept_, abs=1e-4)
     np.testing.assert_allclose(model.predict(X), reference.predict(columns), atol=1e-3)
     risk = np.mean((y - model.predict(X)) ** 2) / 2
-    assert model.objective_ == pytest.approx(risk + alpha * np.abs(model.coef_).sum())
+    assert model.objective_ == pytest.approx(risk + alpha * np.abs(model.term_coef_).sum())
     assert model.n_kernels_ == len(indices)
-    np.testing.assert_allclose(model.theta_, np.abs(model.coef_) / np.abs(model.coef_).sum())
+    np.testing.assert_allclose(
+        model.theta_, np.abs(model.term_coef_) / np.abs(model.term_coef_).sum()
+    )
 
 
 @quietly
@@ -132,7 +134,7 @@ def test_a_strength_beyond_the_largest_that_matters(fit_intercept, rng):
     highest = np.abs(centred.T @ target).max() / 40
     model = MonomialLasso(alpha=1.001 * highest, fit_intercept=fit_intercept).fit(X, y)
     assert model.terms_ == []
-    assert model.coef_.shape == (0,)
+    assert model.term_coef_.shape == (0,)
     np.testing.assert_allclose(model.predict(X), y.mean() if fit_intercept else 0.0, atol=1e-12)
     assert model.objective_ == pytest.approx(np.mean(target**2) / 2)
     assert model.gap_ == pytest.approx(0.0, abs=1e-12)

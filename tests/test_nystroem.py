@@ -235,9 +235,12 @@ def test_defaults():
         ({"tol": 1}, r"tol must be a number between 0 and 1; got 1"),
         ({"tol": None}, r"tol must be a number between 0 and 1; got None"),
         ({"tol": np.nan}, r"tol must be a number between 0 and 1; got nan"),
-        ({"width": 0.0}, r"width must be a positive number; got 0.0. Use width=0.2"),
-        ({"width": "wide"}, r"width must be a positive number; got 'wide'"),
-        ({"width": np.inf}, r"width must be a positive number; got inf"),
+        (
+            {"width": 0.0},
+            r"width must be a positive number from 1e-150 to 1e\+150; got 0.0. Use width=0.2",
+        ),
+        ({"width": "wide"}, r"width must be a positive number from 1e-150 to 1e\+150; got 'wide'"),
+        ({"width": np.inf}, r"width must be a positive number from 1e-150 to 1e\+150; got inf"),
     ],
 )
 def test_bad_settings(settings, message):

@@ -16,6 +16,8 @@ from manykernels.tables import TableModel, read
 
 FOLDER = Path(__file__).parent / "old_models"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.mk"))
+RENAMED = {"coef_": "term_coef_"}
+"""Attributes that have another name now."""
 
 
 def same(found, known):
@@ -63,7 +65,7 @@ def check(model, known, folder):
         if group == "explain":
             same(table[name].to_numpy(), known[key])
         elif group == "attribute":
-            same(getattr(estimator, name), known[key])
+            same(getattr(estimator, RENAMED.get(name, name)), known[key])
         elif key in ("decision_function", "predict_proba"):
             same(getattr(model, key)(rows), known[key])
         else:

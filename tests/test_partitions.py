@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import KFold
 
 from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
 from manykernels.passes import Moments, compressed
@@ -193,7 +194,7 @@ def test_gradients_of_all_kernels_from_tables(kernels, strict, rng):
 
 
 CHOICES = [
-    {"degree": [1, 2]},
+    {"degree": [1, 2], "cv": 5},
     {"degree": 2, "p": [1, 4 / 3], "cv": 3},
     {"degree": 2, "solver": "greedy", "cv": 3},
     {"degree": 2, "p": 1, "debias": True, "cv": 3},
@@ -213,6 +214,17 @@ def test_cross_validation_is_that_in_memory(options, rng):
     if options.get("solver") != "greedy":
         np.testing.assert_allclose(model.alphas_, whole.alphas_, rtol=1e-9)
         assert model.alpha_ == pytest.approx(whole.alpha_)
+
+
+def test_folds_of_a_sorted_table_are_drawn(rng):
+    X, y = table(rng)
+    order = np.argsort(y)
+    X, y = X[order], y[order]
+    settings = {"tol": 1e-7, "random_state": 0, "degree": 2, "kernels": "linear"}
+    model = MKLRegressorCV(**settings).fit(parts(X), parts(y))
+    drawn = KFold(5, shuffle=True, random_state=0)
+    whole = MKLRegressorCV(**settings, cv=drawn).fit(X, y)
+    np.testing.assert_allclose(model.best_score_, whole.best_score_, rtol=1e-5)
 
 
 def test_cross_validation_of_classes(rng):
@@ -281,12 +293,12 @@ def test_y_in_memory_is_cut_like_x(rng):
     truth = MKLRegressor(degree=1, **TIGHT).fit(X, y)
     np.testing.assert_allclose(model.predict(X), truth.predict(X), atol=1e-7 * np.abs(y).max())
     with pytest.raises(ValueError, match="got 10 for 700 rows"):
-        MKLRegressor(degree=1).fit(parts(X), y[:10])
+        MKLRegressor(alpha=1e-3, degree=1).fit(parts(X), y[:10])
 
 
 def test_predictions_are_lazy(rng):
     X, y = table(rng)
-    model = MKLRegressor(degree=1).fit(X, y)
+    model = MKLRegressor(alpha=1e-3, degree=1).fit(X, y)
     seen = []
 
     def load(block):
@@ -312,7 +324,7 @@ def test_one_pass_is_enough_for_least_squares(rng):
 
     rows = da.from_array(X, chunks=(1500, 4)).map_blocks(load, meta=np.empty((0, 4)))
     targets = da.from_array(y, chunks=1500)
-    MKLRegressor(degree=2).fit(rows, targets)
+    MKLRegressor(alpha=1e-3, degree=2).fit(rows, targets)
     assert len(seen) == 2 * 4
     seen.clear()
     MKLRegressorCV(degree=2).fit(rows, targets)
@@ -337,21 +349,21 @@ def test_families_that_are_too_large_are_refused(rng, monkeypatch):
     X, y = table(rng, n=60)
     monkeypatch.setattr(engine, "MOST_FEATURES", 3)
     with pytest.raises(ValueError, match=r"with p=1\.33333 need a family of at most 3"):
-        MKLRegressor(degree=2).fit(parts(X), parts(y))
+        MKLRegressor(alpha=1e-3, degree=2).fit(parts(X), parts(y))
     monkeypatch.setattr(engine, "MOST_ENTRIES", 10)
     with pytest.raises(ValueError, match="inner products fit in memory; got degree 2 with 4"):
-        MKLRegressor(degree=2, p=1).fit(parts(X), parts(y))
+        MKLRegressor(alpha=1e-3, degree=2, p=1).fit(parts(X), parts(y))
 
 
 def test_bad_rows_are_refused(rng):
     X, y = table(rng, n=60)
     X[5, 1] = np.nan
     with pytest.raises(ValueError, match="got 1 values that are NaN or infinity"):
-        MKLRegressor().fit(parts(X), parts(y))
+        MKLRegressor(alpha=1e-3).fit(parts(X), parts(y))
     with pytest.raises(ValueError, match="at least two classes"):
-        MKLClassifier().fit(parts(np.ones((9, 2))), parts(np.zeros(9)))
+        MKLClassifier(alpha=1e-3).fit(parts(np.ones((9, 2))), parts(np.zeros(9)))
     with pytest.raises(ValueError, match="partitions of X; got 2 and 4"):
-        MKLRegressor().fit(parts(table(rng)[0]), parts(y, 30))
+        MKLRegressor(alpha=1e-3).fit(parts(table(rng)[0]), parts(y, 30))
 
 
 @pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
@@ -360,43 +372,47 @@ def test_bad_weights_are_refused(bad, rng):
     weights = np.ones(60)
     weights[7] = bad
     with pytest.raises(ValueError, match="finite and not negative; got 1 others"):
-        MKLRegressor().fit(parts(X), parts(y), parts(weights))
+        MKLRegressor(alpha=1e-3).fit(parts(X), parts(y), parts(weights))
 
 
 def test_bad_classes_are_refused_and_those_without_weight_kept(rng):
     X, y = table(rng, n=90)
     labels = np.repeat([0.0, 1.0, np.nan], 30)
     with pytest.raises(ValueError, match="NaN"):
-        MKLClassifier(degree=1).fit(parts(X, 30), parts(labels, 30))
+        MKLClassifier(alpha=1e-3, degree=1).fit(parts(X, 30), parts(labels, 30))
     with pytest.raises(ValueError, match="Unknown label type"):
-        MKLClassifier(degree=1).fit(parts(X, 30), parts(y, 30))
+        MKLClassifier(alpha=1e-3, degree=1).fit(parts(X, 30), parts(y, 30))
     names = np.repeat(["a", "b", "c"], 30)
     weights = np.repeat([0.0, 1.0, 1.0], 30)
-    whole = MKLClassifier(degree=1).fit(X, names, weights)
-    model = MKLClassifier(degree=1).fit(parts(X, 30), parts(names, 30), parts(weights, 30))
+    whole = MKLClassifier(alpha=1e-3, degree=1).fit(X, names, weights)
+    model = MKLClassifier(alpha=1e-3, degree=1).fit(
+        parts(X, 30), parts(names, 30), parts(weights, 30)
+    )
     assert model.classes_.tolist() == whole.classes_.tolist() == ["a", "b", "c"]
     with pytest.raises(ValueError, match="y must be numeric"):
-        MKLRegressor().fit(parts(X, 30), parts(names, 30))
+        MKLRegressor(alpha=1e-3).fit(parts(X, 30), parts(names, 30))
 
 
 def test_shapes_of_targets_and_rows(rng):
     X, y = table(rng, n=60)
-    truth = MKLRegressor(degree=1).fit(X, y).predict(X)
+    truth = MKLRegressor(alpha=1e-3, degree=1).fit(X, y).predict(X)
     column = da.from_array(y[:, None], chunks=(190, 1))
-    np.testing.assert_allclose(MKLRegressor(degree=1).fit(parts(X), column).predict(X), truth)
+    np.testing.assert_allclose(
+        MKLRegressor(alpha=1e-3, degree=1).fit(parts(X), column).predict(X), truth
+    )
     with pytest.raises(ValueError, match="one value for each row of X"):
-        MKLRegressor().fit(parts(X), da.from_array(X[:, :2], chunks=(190, 2)))
+        MKLRegressor(alpha=1e-3).fit(parts(X), da.from_array(X[:, :2], chunks=(190, 2)))
     with pytest.raises(ValueError, match="got 1 dimensions"):
-        MKLRegressor().fit(parts(y), parts(y))
+        MKLRegressor(alpha=1e-3).fit(parts(y), parts(y))
     whole = pd.DataFrame(X, columns=list("abcd")).assign(y=y)
     lazy = dd.from_pandas(whole, npartitions=2)
     columns = list("abcd")
     for target, weights in ((lazy[["y"]], None), (lazy["y"], np.ones(60))):
-        model = MKLRegressor(degree=1).fit(lazy[columns], target, weights)
+        model = MKLRegressor(alpha=1e-3, degree=1).fit(lazy[columns], target, weights)
         np.testing.assert_allclose(model.predict(whole[columns]), truth)
     gap = dd.from_pandas(whole.assign(a=pd.array([None, *range(59)], dtype="Int64")), npartitions=2)
     with pytest.raises(ValueError, match="got 1 values that are NaN"):
-        MKLRegressor(degree=1).fit(gap[columns], gap["y"])
+        MKLRegressor(alpha=1e-3, degree=1).fit(gap[columns], gap["y"])
 
 
 def test_folds_need_weight(rng):
@@ -453,7 +469,7 @@ def test_ctrl_c_keeps_the_last_model(rng, monkeypatch):
 
     monkeypatch.setattr(rows.Parts, "total", counted)
     with pytest.warns(InterruptedWarning, match="the model is that of the last one"):
-        model = MKLClassifier(degree=2, tol=1e-8).fit(parts(X), parts(labels))
+        model = MKLClassifier(alpha=1e-3, degree=2, tol=1e-8).fit(parts(X), parts(labels))
     assert 1e-8 < model.gap_ < 1
     assert model.score(X, labels) > 0.6
 
@@ -523,4 +539,4 @@ def test_a_worker_without_memory_is_a_clear_error(rng):
     with dask.config.set(settings), cluster(memory_limit="900MB") as two, distributed.Client(two):
         rows = parts(X, 1000).rechunk({1: -1}).map_blocks(devour, meta=np.empty((0, 4)))
         with pytest.raises(MemoryError, match="smaller partitions"):
-            MKLRegressor(degree=2).fit(rows, parts(y, 1000))
+            MKLRegressor(alpha=1e-3, degree=2).fit(rows, parts(y, 1000))

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.dummy import DummyRegressor
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import confusion_matrix, r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -124,7 +126,7 @@ def test_displays_draw_on_given_axes_and_again_on_new_ones(models, kind):
 
 def check_colours(figure):
     """Assert that texts are black, but for those on cells, and that no frame hides them."""
-    cells = {"#222222", "#f7f7f7", "#08306b", "#f7fbff"}
+    cells = {"#222222", "#f7f7f7", "#08306b", "#f7fbff", "#1c4f79", "#3182bd"}
     texts = [text for text in figure.findobj(Text) if text.get_text()]
     assert {to_hex(text.get_color()) for text in texts} - {"#000000"} <= cells
     for ax in figure.axes:
@@ -144,9 +146,13 @@ def test_what_cannot_be_drawn_is_refused(models, display):
     model = models["regressor"][0]
     with pytest.raises(ValueError, match="top must be an integer >= 1; got 0"):
         display.from_estimator(model, top=0)
-    for other in (PolynomialCombination(), make_pipeline(StandardScaler(), MKLRegressor())):
-        with pytest.raises(TypeError, match=f"got {type(other).__name__}"):
-            display.from_estimator(other)
+    with pytest.raises(TypeError, match="got PolynomialCombination"):
+        display.from_estimator(PolynomialCombination())
+    pipeline = make_pipeline(StandardScaler(), DummyRegressor()).fit(X, y)
+    with pytest.raises(TypeError, match="got DummyRegressor"):
+        display.from_estimator(pipeline)
+    with pytest.raises(NotFittedError):
+        display.from_estimator(make_pipeline(StandardScaler(), MKLRegressor()))
 
 
 @pytest.mark.parametrize("display", [TermsDisplay, NetworkDisplay, HeatmapDisplay])
@@ -178,17 +184,16 @@ def test_names_with_dollars_are_no_formulas():
         assert not any("$a" in text.replace(r"\$", "") for text in shown)
 
 
-# Shares
+# Spreads
 
 
 @pytest.mark.parametrize("kind", LABELS)
-def test_bars_are_the_shares(models, kind):
+def test_bars_are_the_spreads(models, kind):
     model = models[kind][0]
     table = model.explain(None)
     display = TermsDisplay.from_estimator(model, top=1000)
     assert tick_names(display.ax_.yaxis) == table["term"].tolist()
-    assert np.allclose(widths(display.bars_), table["share"], rtol=1e-12)
-    assert np.isclose(widths(display.bars_).sum(), 1)
+    assert np.allclose(widths(display.bars_), table["spread"], rtol=1e-12)
     bottom, top = display.ax_.get_ylim()
     assert top < bottom  # the first bar is on top
     kinds = {1: BLUE, 2: ORANGE}
@@ -196,25 +201,33 @@ def test_bars_are_the_shares(models, kind):
     assert [to_hex(bar.get_facecolor()) for bar in display.bars_] == colors
 
 
-def test_terms_of_largest_absolute_share_are_shown():
+def test_terms_of_largest_spread_are_shown():
     terms = MKLRegressor(degree=3, p=4 / 3, alpha=1e-4).fit(X, y)
-    shares = terms.explain(None)["share"].to_numpy()
-    display = TermsDisplay.from_estimator(terms, top=len(shares) - 3)
-    assert display.ax_.get_title() == f"{len(shares) - 3} of {len(shares)} terms"
-    expected = np.sort(shares[np.argsort(-np.abs(shares))[:-3]])[::-1]
-    assert np.allclose(widths(display.bars_), expected)
-    assert widths(display.bars_).min() < 0
+    spreads = terms.explain(None)["spread"].to_numpy()
+    assert terms.explain(None)["share"].min() < 0
+    display = TermsDisplay.from_estimator(terms, top=len(spreads) - 3)
+    assert display.ax_.get_title() == f"{len(spreads) - 3} of {len(spreads)} terms"
+    assert np.allclose(widths(display.bars_), np.sort(spreads)[::-1][:-3])
+    assert widths(display.bars_).min() >= 0
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert names == ["single variables", "pairs", "triples"]
+
+
+def test_a_variable_that_matters_is_never_left_out():
+    rows = rng.normal(size=(80, 4))
+    model = MKLRegressor(degree=1, p=1, alpha=1e-4).fit(rows, rows @ [9.0, 3.0, 1.0, 0.01])
+    for display in (TermsDisplay, NetworkDisplay, HeatmapDisplay):
+        shown = display.from_estimator(model, top=1)
+        assert set(getattr(shown, "variables", None) or shown.terms) == {"x0", "x1", "x2"}
 
 
 def test_network_shows_totals_and_interactions():
     model = MKLRegressor(degree=3, p=4 / 3, alpha=1e-3).fit(FRAME, y)
     table = model.explain(None)
-    shares = dict(zip(table["term"], table["share"], strict=True))
+    spreads = dict(zip(table["term"], table["spread"], strict=True))
     display = NetworkDisplay.from_estimator(model, top=len(table))
     totals = {
-        name: sum(share for term, share in shares.items() if name in split(term))
+        name: np.sqrt(sum(spread**2 for term, spread in spreads.items() if name in split(term)))
         for name in FRAME.columns
     }
     assert sorted(display.variables) == sorted(FRAME.columns)
@@ -224,17 +237,16 @@ def test_network_shows_totals_and_interactions():
     positive = [max(totals[name], 0) / max(totals.values()) for name in display.variables]
     assert np.allclose(areas, np.maximum(np.array(positive) * areas.max(), 12))
     joint = {}
-    for term, share in shares.items():
+    for term, spread in spreads.items():
         group = frozenset(split(term))
         if len(group) > 1:
-            joint[group] = joint.get(group, 0) + share
+            joint[group] = np.hypot(joint.get(group, 0), spread)
     named = [frozenset(display.variables[i] for i in group) for group in display.groups]
-    assert dict(zip(named, display.shares, strict=True)) == pytest.approx(joint)
-    most = max(map(abs, joint.values()))
+    assert dict(zip(named, display.spreads, strict=True)) == pytest.approx(joint)
+    most = max(joint.values())
     for group, line in display.edges_.items():
-        share = joint[frozenset(display.variables[i] for i in group)]
-        assert line.get_linewidth() == pytest.approx(max(9 * abs(share) / most, 0.6))
-        assert (line.get_linestyle() == "--") == (share < 0)
+        spread = joint[frozenset(display.variables[i] for i in group)]
+        assert line.get_linewidth() == pytest.approx(max(9 * spread / most, 0.6))
     assert len(display.edges_) + len(display.polygons_) == len(joint)
     assert {len(group) for group in display.polygons_} == {3}
     for group, polygon in display.polygons_.items():
@@ -255,11 +267,12 @@ def test_network_names_many_variables_in_columns():
 
 
 @pytest.mark.parametrize("kind", LABELS)
-def test_heat_map_of_pairs_adds_up_to_one(models, kind):
+def test_heat_map_has_the_spreads_of_pairs(models, kind):
     display = HeatmapDisplay.from_estimator(models[kind][0], top=1000)
-    assert np.allclose(display.shares, display.shares.T)
-    assert np.isclose(np.triu(display.shares).sum(), 1)
-    assert np.array_equal(display.image_.get_array(), display.shares)
+    assert np.allclose(display.spreads, display.spreads.T)
+    whole = np.sum(models[kind][0].explain(None)["spread"] ** 2)
+    assert np.isclose(np.sum(np.triu(display.spreads) ** 2), whole)
+    assert np.array_equal(display.image_.get_array(), display.spreads)
     assert tick_names(display.ax_.xaxis) == tick_names(display.ax_.yaxis) == display.variables
 
 
@@ -272,11 +285,11 @@ def test_heat_map_adds_larger_terms_to_all_their_pairs():
     for i, one in enumerate(display.variables):
         for j, two in enumerate(display.variables):
             parts = [
-                share
-                for term, share in zip(table["term"], table["share"], strict=True)
+                spread
+                for term, spread in zip(table["term"], table["spread"], strict=True)
                 if (set(split(term)) == {one} if i == j else {one, two} <= set(split(term)))
             ]
-            assert display.shares[i, j] == pytest.approx(sum(parts))
+            assert display.spreads[i, j] == pytest.approx(np.linalg.norm(parts))
 
 
 def test_kernels_of_several_columns_are_variables_of_their_own():
@@ -284,7 +297,8 @@ def test_kernels_of_several_columns_are_variables_of_their_own():
     model = MKLRegressor(kernels=kernels, degree=2, alpha=1e-3).fit(FRAME, y)
     display = HeatmapDisplay.from_estimator(model)
     assert display.variables == ["z", "rbf(u, v)"]
-    assert np.isclose(np.triu(display.shares).sum(), 1)
+    whole = np.sum(model.explain(None)["spread"] ** 2)
+    assert np.isclose(np.sum(np.triu(display.spreads) ** 2), whole)
 
 
 # Effects
@@ -299,12 +313,15 @@ def product():
 
 def test_curve_of_a_linear_term_is_a_line(product):
     display = EffectDisplay.from_estimator(product, FRAME, "z", grid=7)
-    line, rug = display.ax_.lines[:2]
+    line = display.ax_.lines[0]
     ends = np.quantile(FRAME["z"], [0.01, 0.99])
     assert np.allclose(line.get_xdata(), np.linspace(*ends, 7))
     assert np.allclose(line.get_ydata(), 2 * line.get_xdata(), atol=1e-2)
-    assert set(rug.get_xdata()) <= set(FRAME["z"])
-    assert len(rug.get_xdata()) >= 50
+    heights = [bar.get_height() for bar in display.ax_.patches]
+    inside = FRAME["z"][FRAME["z"].between(*ends)]
+    counts, _ = np.histogram(inside, len(heights))
+    assert np.corrcoef(heights, counts)[0, 1] > 0.9  # where rows are many it is high
+    assert max(heights) == pytest.approx(0.1)
     assert display.ax_.get_xlabel() == "z"
     assert display.ax_.get_ylabel() == "part of prediction"
 
@@ -349,11 +366,14 @@ def test_categories_are_bars(table):
     display = EffectDisplay.from_estimator(model, rows, "k", levels=levels)
     heights = [bar.get_height() for bar in display.ax_.patches]
     assert np.allclose(heights, [brute(model, rows, "k", k=code) for code in range(3)])
-    assert tick_names(display.ax_.xaxis) == ["red", "green", "blue"]
+    counts = rows["k"].value_counts()
+    names = [f"{name}\n({counts[code]})" for code, name in enumerate(levels["k"])]
+    assert tick_names(display.ax_.xaxis) == names
+    assert display.ax_.get_xlabel() == "k (number of rows)"
     colors = [to_hex(bar.get_facecolor()) for bar in display.ax_.patches]
     assert colors == [BLUE if height >= 0 else RED for height in heights]
     plain = EffectDisplay.from_estimator(model, rows, "m")
-    assert tick_names(plain.ax_.xaxis) == ["2", "3"]
+    assert [name.split("\n")[0] for name in tick_names(plain.ax_.xaxis)] == ["2", "3"]
 
 
 @pytest.mark.parametrize("number", ["a", "c"])
@@ -429,12 +449,18 @@ def test_slices_of_curves_share_their_scale(table):
 def test_of_many_categories_the_most_frequent_are_drawn():
     codes = np.repeat(np.arange(40), np.arange(40, 0, -1)).astype(float)
     rows = pd.DataFrame({"k": codes, "x": rng.normal(size=len(codes))})
-    model = MKLRegressor(kernels=[("categorical", "k"), ("polynomial", "x")], degree=2, alpha=1e-3)
+    model = MKLRegressor(
+        p=4 / 3, kernels=[("categorical", "k"), ("polynomial", "x")], degree=2, alpha=1e-3
+    )
     model.fit(rows, rows["x"] * (codes % 2) + codes)
     levels = {"k": [f"k{code}" for code in range(40)]}
     bars = EffectDisplay.from_estimator(model, rows, "k", levels=levels)
-    assert tick_names(bars.ax_.xaxis) == levels["k"][:30]
-    assert bars.ax_.get_xlabel() == "k (30 most frequent)"
+    counted = [f"k{code} ({40 - code})" for code in range(30)]
+    assert tick_names(bars.ax_.yaxis) == counted
+    assert bars.ax_.get_ylabel() == "k (30 most frequent) (number of rows)"
+    bars.figure_.canvas.draw()
+    boxes = [label.get_window_extent() for label in bars.ax_.get_yticklabels()]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
     curves = EffectDisplay.from_estimator(model, rows, "k * polynomial(x)", levels=levels, grid=3)
     legend = curves.ax_.get_legend()
     assert [text.get_text() for text in legend.get_texts()] == levels["k"][:12]
@@ -523,7 +549,7 @@ def test_greedy_selection_has_no_gap(models):
 
 
 def test_a_single_iteration_is_drawn():
-    model = MKLRegressor(degree=2, p=2).fit(X, y)
+    model = MKLRegressor(alpha=1e-3, degree=2, p=2).fit(X, y)
     display = ConvergenceDisplay.from_estimator(model)
     assert len(display.objective_line_.get_xdata()) == 1
     assert display.objective_line_.get_marker() == "o"

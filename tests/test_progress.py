@@ -3,6 +3,8 @@
 import io
 import re
 import sys
+import types
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,14 +19,14 @@ y = X[:, 0] * X[:, 2] + 0.1 * rng.normal(size=60)
 
 
 def test_silence(capsys):
-    MKLRegressor(verbose=0, degree=2).fit(X, y)
+    MKLRegressor(alpha=1e-3, verbose=0, degree=2).fit(X, y)
     MKLRegressorCV(degree=1, n_alphas=3, cv=2).fit(X, y)
     said = capsys.readouterr()
     assert said.out == said.err == ""
 
 
 def test_a_line_for_each_iteration(capsys):
-    model = MKLRegressor(verbose=2, degree=2).fit(X, y)
+    model = MKLRegressor(alpha=1e-3, verbose=2, degree=2).fit(X, y)
     said = capsys.readouterr()
     lines = said.err.splitlines()
     assert said.out == ""
@@ -54,9 +56,11 @@ def test_lines_come_every_two_seconds(capsys):
     lines = Lines(always=False)
     for seconds in (0.5, 1.9, 2.1, 3.0, 4.0, 4.2):
         lines.show("work", 0.5, seconds, seconds)
+    lines.end(4.3)
     assert capsys.readouterr().err.splitlines() == [
-        "work, 2.1 s, about 2 s left",
-        "work, 4.2 s, about 4 s left",
+        "work, 0.5 s, about 0 s left",
+        "work, 3.0 s, about 3 s left",
+        "done in 4.3 s",
     ]
 
 
@@ -66,6 +70,9 @@ class Recorder:
 
     def show(self, text, share, seconds, left):
         self.shown.append((text, share, left))
+
+    def end(self, seconds):
+        self.shown.append(("end", 1.0, None))
 
 
 def test_shares_and_time_left(monkeypatch):
@@ -109,6 +116,50 @@ def test_one_watch_at_a_time():
     assert current() is None
     with watching(0) as none:
         assert none is None
+
+
+def test_notebooks_have_lines(monkeypatch):
+    """A notebook's stream is no screen; nothing but the stream is needed, no widgets."""
+
+    class Cell(io.StringIO):  # ipykernel's OutStream: text, flushed, never a terminal
+        def isatty(self):
+            return False
+
+    cell = Cell()
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    monkeypatch.setattr(sys, "stderr", cell)
+    MKLRegressorCV(degree=1, n_alphas=3, cv=2, verbose=True).fit(X, y)
+    MKLRegressor(degree=2, verbose=True).fit(X, y)
+    first, *_, last = cell.getvalue().splitlines()
+    assert first.startswith("degree 1, fold 1 of 2")
+    assert re.fullmatch(r"done in \d+\.\d s", last)
+    assert "\x1b" not in cell.getvalue()
+
+
+@pytest.mark.parametrize("growth", [1.15, 1.25, 1.35])
+@pytest.mark.parametrize("end", [20, 22, 24])
+def test_time_left_after_a_third(monkeypatch, growth, end):
+    """Models of a path cost more and more, and it ends where gains fade: within a factor of two."""
+    cost = [growth**i for i in range(end)]
+    fade = 0.005 ** (1 / (end - 1))  # gains fall to the share at which a path ends
+    losses = 1.0 + np.cumsum((0.3 * fade ** np.arange(end))[::-1])[::-1]
+    total = sum(cost) + 2.5 * cost[-1] / 5
+    clock = [0.0]
+    monkeypatch.setattr(progress, "perf_counter", lambda: clock[0])
+    recorder = Recorder()
+    watch = Watch(recorder)
+    for k in range(end):
+        for fold in range(5):
+            clock[0] += 10 * cost[k] / 5
+            watch.stage("fold", (5 * k + fold) / 125, (5 * k + fold + 1) / 125)
+            recorder.shown[-1] = (*recorder.shown[-1], clock[0])
+        watch.step(losses[: k + 1], 25, 0, 5)
+    told = [(left, at) for *_, left, at in recorder.shown if left is not None]
+    assert all(b[0] <= a[0] for a, b in pairwise(told))
+    third = [(left, at) for left, at in told if 1 / 3 <= at / (10 * total) <= 0.7]
+    assert third
+    assert all(0.5 <= left / (10 * total - at) <= 2 for left, at in third[:5]), third
 
 
 def test_a_bar_on_a_terminal(monkeypatch):

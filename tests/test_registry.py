@@ -55,7 +55,7 @@ def test_every_solver_resolves(name):
 
 @pytest.mark.parametrize("name", ["auto", *registry.INDEX_SETS])
 def test_every_index_set_resolves(name):
-    spec = specify(MKLRegressor(degree=2, index_set=name), labelled=False)
+    spec = specify(MKLRegressor(alpha=1e-3, degree=2, index_set=name), labelled=False)
     rows = np.random.default_rng(0).normal(size=(9, 3))
     kernels = resolve("linear", ["a", "b", "c"])
     family = spec.family(kernels.fit(rows, np.full(9, 1 / 9)), kernels, 2, 1.5)
@@ -88,7 +88,7 @@ def test_the_command_line_offers_the_registered_names():
     assert all(task in fit["task"].help for task in (*registry.TASKS, "auto"))
     assert all(f"{rule}:" in fit["missing"].help for rule in registry.GAP_RULES)
     defaults = Settings("y")
-    assert fit["kernels"].default == defaults.kernels == "auto"
+    assert fit["kernels"].default == defaults.kernels == "best"
     assert fit["task"].default == defaults.task == "auto"
     assert fit["missing"].default == defaults.missing == "impute"
     (experiment,) = [o for o in get_command(app).commands["reproduce"].params if o.required]

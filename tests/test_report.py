@@ -97,10 +97,11 @@ def test_the_numbers_are_those_of_the_model(page, fitted):
     table = model.explain(None)
     rows = [attributes for attributes, _ in page.all("tr") if "data-term" in attributes]
     assert [row["data-term"] for row in rows] == table["term"].tolist()
-    assert [float(row["data-share"]) for row in rows] == table["share"].tolist()
+    assert [float(row["data-spread"]) for row in rows] == table["spread"].tolist()
+    assert [float(row["data-second"]) for row in rows] == table["loss_without"].tolist()
     assert [int(row["data-sign"]) for row in rows] == table["sign"].tolist()
     shown = [text for attributes, text in page.all("div", class_="meter")]
-    assert shown == [words.percent(share) for share in table["share"]]
+    assert shown == [words.number(spread) for spread in table["spread"]]
     score = r2_score(y, model.predict(X))
     assert (
         page.words("h1") == f"Predicts price with R² {score:.2f} on the 80 rows given to the report"
@@ -108,26 +109,29 @@ def test_the_numbers_are_those_of_the_model(page, fitted):
     lede = page.words("p", class_="lede")
     first = table.iloc[0]
     assert f"of {model.n_kernels_} kernels considered" in lede
-    assert f"The strongest is {first['term']} ({100 * first['share']:.0f} %)" in lede
+    assert f"The strongest is {first['term']} (spread {words.number(first['spread'])})" in lede
     matter = int(re.match(r"\d+", lede)[0])
-    sums = table["share"].cumsum().to_numpy()
-    assert sums[matter - 1] >= 0.95
-    assert matter == 1 or sums[matter - 2] < 0.95
+    assert matter == np.sum(table["spread"] >= 0.05 * first["spread"])
     middle = np.median(np.abs(model.predict(X) - y))
     assert f"off by {words.number(middle)} or less" in page.text
 
 
 def test_baselines_are_computed_without_a_summary(page, fitted):
     rows = re.findall(r"<th scope=\"row\">([^<]+)</th><td class=\"number\">([^<]+)<", page.text)
-    assert [name for name, _ in rows] == ["this model", "linear model", "mean"]
-    assert dict(rows)["mean"] == "0.00"
-    assert "If the model was fitted to these rows, its score is too good." in page.text
+    assert [name for name, _ in rows] == ["this model"]
+    assert "If the model was fitted to these rows, its scores are too good." in page.text
+    assert "give report.write the rows of the fit: train=(X, y)" in page.text
     X, y = data()
-    subject = subject_of(MKLClassifier(degree=2, alpha=1e-2).fit(X, y > 5), X, y > 5, None, None)
+    model = MKLClassifier(degree=2, alpha=1e-2).fit(X, y > 5)
+    subject = subject_of(model, X, y > 5, None, None, train=(X, y > 5))
     values = scores_of(subject).values
-    assert values["this model"] == accuracy_score(y > 5, subject.estimator.predict(X))
-    assert values["most frequent class"] == max(np.mean(y > 5), np.mean(y <= 5))
-    assert 0 < values["linear model"] < 1
+    assert values["this model"]["accuracy"] == accuracy_score(y > 5, model.predict(X))
+    assert values["most frequent class"]["accuracy"] == max(np.mean(y > 5), np.mean(y <= 5))
+    assert values["most frequent class"]["AUC"] == 0.5
+    assert 0 < values["linear model"]["accuracy"] < 1
+    for train, match in (((X, y[:3]), "train must be rows of 3 columns"), (X, "a pair of X and y")):
+        with pytest.raises((TypeError, ValueError), match=match):
+            subject_of(model, X, y > 5, None, None, train=train)
 
 
 @pytest.fixture
@@ -183,7 +187,7 @@ def test_effects_say_where_a_term_is_low_and_high(fitted):
                 after = text.split(f"{word} at ")[1]
                 assert f"{X.columns[column]} = {shown}" in after
     assert content.effect_sentence(subject, subject.plottable[0]).startswith(
-        f"{words.percent(model.explain(1)['share'][0])} of the variance, the strongest of "
+        f"Spread {words.number(model.explain(1)['spread'][0])}, the strongest of "
     )
 
 
@@ -344,7 +348,7 @@ def test_classes_and_the_one_whose_effects_are_shown(tmp_path):
     assert f"the class {most}, the most frequent of 3" in page.text
     right = int(np.sum(model.predict(X) == labels))
     assert f"{right} of 80 rows given to the report are predicted right" in page.text
-    two = subject_of(MKLClassifier(degree=1).fit(X, y > 5), X, y > 5, None, None)
+    two = subject_of(MKLClassifier(alpha=1e-3, degree=1).fit(X, y > 5), X, y > 5, None, None)
     assert two.label is None
     assert "positive for True" in content.effect_sentence(two, two.plottable[0])
 
@@ -358,7 +362,7 @@ def test_a_choice_by_cross_validation_is_told(tmp_path):
     assert text.startswith("How the number of terms was chosenCross-validation on 3 folds")
     assert f"chose {model.n_terms_} terms" in text
     assert "Greedy selection" in page.words("section", id="certificate")
-    assert page.all("dt")[-1][1] == "no certificate"
+    assert page.all("dt")[-1][1] == "how sure the terms are: how to test them"
     strength = MKLRegressorCV(degree=1, p=1, cv=3, n_alphas=5).fit(X, y)
     text = content.choice(strength)
     assert f"alpha = {words.number(strength.alpha_)}" in text
@@ -386,13 +390,16 @@ def test_models_with_little_to_show(tmp_path):
 
 @pytest.mark.usefixtures("no_figures")
 def test_long_tables_are_cut(monkeypatch, tmp_path, fitted):
-    monkeypatch.setattr("manykernels.report.page.LISTED_TERMS", 2)
-    monkeypatch.setattr("manykernels.report.content.LISTED_TERMS", 2)
+    monkeypatch.setattr("manykernels.report.subject.LISTED_TERMS", 2)
     monkeypatch.setattr("manykernels.report.subject.PLOTTED", 1)
     page = page_of(*fitted, tmp_path / "a.html")
-    assert len([a for a, _ in page.all("tr") if "data-term" in a]) == 2
-    assert len(page.all("article")) == 1
-    assert f"the 2 strongest of {len(fitted[0].explain(None))} terms" in page.text
+    subject = subject_of(*fitted, None, None)
+    matter = len(subject.matter)
+    assert len([a for a, _ in page.all("tr") if "data-term" in a]) == max(matter, 2)
+    named = {subject.table["term"].iloc[place] for place in subject.matter} | {*subject.joint[:3]}
+    assert len(page.all("article")) == len(named)
+    total = len(fitted[0].explain(None))
+    assert f"Listed are {max(matter, 2)} of {total} terms in use, the strongest" in page.text
 
 
 @pytest.mark.usefixtures("no_figures")
@@ -410,7 +417,10 @@ def test_a_table_model_is_taken_apart(fitted, tmp_path):
         summary={"target": "rent", "scores": {"this model": 0.25}},
     )
     page = page_of(table, raw, y, tmp_path / "a.html")
-    assert page.words("h1") == "Predicts rent with R² 0.25 on rows"
+    score = r2_score(y, model.predict(X))
+    assert page.words("h1") == (
+        f"Predicts rent with R² {score:.2f} on the 80 rows given to the report"
+    )
     assert "w = much" in page.text
     other = page_of(table, raw, y, tmp_path / "b.html", summary={"target": "lease"})
     assert other.words("h1").startswith("Predicts lease with R² 0.")

@@ -107,7 +107,7 @@ def test_rows_in_parts_keep_models_but_no_predictions(rng):
 
 
 LOUD = [
-    lambda X, y: MKLRegressor(max_iter=1, tol=1e-9, degree=3).fit(X, y),
+    lambda X, y: MKLRegressor(alpha=1e-3, max_iter=1, tol=1e-9, degree=3).fit(X, y),
     lambda X, y: MKLRegressorCV(max_iter=1, tol=1e-12, degree=2, cv=2).fit(X, y),
     lambda X, y: MKLRegressorCV(max_iter=1, tol=1e-12, degree=2, cv=2, n_jobs=2).fit(X, y),
     lambda X, y: LpNormMKL(max_iter=1, tol=1e-12).fit(X, y),

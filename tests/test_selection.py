@@ -29,8 +29,8 @@ def planted(seed, n=200, r=10, correlation=None):
 
 
 BOTH = [
-    SplitTest(MKLRegressor(degree=2), n_splits=10, random_state=0),
-    StabilitySelection(MKLRegressor(degree=2), n_pairs=10, random_state=0),
+    SplitTest(MKLRegressor(alpha=1e-3, degree=2), n_splits=10, random_state=0),
+    StabilitySelection(MKLRegressor(alpha=1e-3, degree=2), n_pairs=10, random_state=0),
 ]
 
 
@@ -38,11 +38,11 @@ BOTH = [
 @pytest.mark.parametrize(
     "estimator",
     [
-        MKLRegressor(degree=2),
-        MKLRegressor(degree=2, p=1),
+        MKLRegressor(alpha=1e-3, degree=2),
+        MKLRegressor(alpha=1e-3, degree=2, p=1),
         MKLRegressor(degree=2, solver="greedy"),
         MKLRegressorCV(degree=[1, 2], solver="greedy"),
-        MKLRegressor(degree=2, loss="huber"),
+        MKLRegressor(alpha=1e-3, degree=2, loss="huber"),
     ],
     ids=str,
 )
@@ -83,9 +83,9 @@ def standard(X):
 
 def test_p_values_of_one_split_against_least_squares():
     X, y = planted(2, n=120)
-    test = SplitTest(MKLRegressor(degree=2), n_splits=1, q=4, random_state=3).fit(X, y)
-    spec, source = test._ready(X, y, None)
-    ((first, rows, seed),) = test._splits(spec, source)
+    test = SplitTest(MKLRegressor(alpha=1e-3, degree=2), n_splits=1, q=4, random_state=3).fit(X, y)
+    spec, source, kept = test._ready(X, y, None)
+    ((first, rows, seed),) = test._splits(spec, source, kept)
     terms = [term.name for term in source.pick(first, 4, seed).terms]
     assert set(terms) == set(test.table_["term"][test.table_["frequency"] > 0])
     Z = standard(X)
@@ -115,7 +115,9 @@ def test_noise_has_hardly_a_sure_term():
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(120, 8)), rng.normal(size=120)
         wrong += bool(
-            SplitTest(MKLRegressor(degree=3), n_splits=8, random_state=0).fit(X, y).selected_
+            SplitTest(MKLRegressor(alpha=1e-3, degree=3), n_splits=8, random_state=0)
+            .fit(X, y)
+            .selected_
         )
     # With a chance of at most 0.1 each, more than four of 12 have one of 0.004.
     assert wrong <= 4
@@ -124,7 +126,10 @@ def test_noise_has_hardly_a_sure_term():
 def test_both_kinds_of_control():
     X, y = planted(3)
     found = SplitTest(
-        MKLRegressor(degree=2), n_splits=10, control="false-discovery-rate", random_state=0
+        MKLRegressor(alpha=1e-3, degree=2),
+        n_splits=10,
+        control="false-discovery-rate",
+        random_state=0,
     ).fit(X, y)
     assert set(found.selected_) == {"x1 * x2", "x5"}
     assert found.meaning_.startswith("On average 10 % of the sure terms")
@@ -136,7 +141,7 @@ def test_classes():
     X = rng.normal(size=(400, 6))
     f = 2.5 * X[:, 0] * X[:, 3] + 2 * X[:, 5]
     y = np.where(rng.random(400) < 1 / (1 + np.exp(-f)), "yes", "no")
-    model = MKLClassifier(degree=2, loss="logistic")
+    model = MKLClassifier(alpha=1e-3, degree=2, loss="logistic")
     test = SplitTest(model, n_splits=8, random_state=0).fit(X, y)
     assert set(test.selected_) == {"x0 * x3", "x5"}
     stable = StabilitySelection(model, n_pairs=6, random_state=0).fit(X, y, np.ones(400))
@@ -149,7 +154,9 @@ def test_three_classes():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 4))
     y = np.digitize(X[:, 1] + 0.5 * rng.normal(size=300), [-0.5, 0.5])
-    test = SplitTest(MKLClassifier(degree=1, loss="logistic"), n_splits=5, random_state=0).fit(X, y)
+    test = SplitTest(
+        MKLClassifier(alpha=1e-3, degree=1, loss="logistic"), n_splits=5, random_state=0
+    ).fit(X, y)
     assert test.selected_ == ["x1"]
 
 
@@ -158,14 +165,16 @@ def test_few_events_leave_few_terms():
     X = rng.normal(size=(200, 5))
     y = np.arange(200) < 12  # four of the rarer class to test on: not one feature
     with pytest.warns(UserWarning, match="No term could be tested"):
-        test = SplitTest(MKLClassifier(degree=1), n_splits=3, random_state=0).fit(X, y)
+        test = SplitTest(MKLClassifier(alpha=1e-3, degree=1), n_splits=3, random_state=0).fit(X, y)
     assert test.selected_ == []
     assert len(test.table_) == 0
 
 
 def test_spline_terms():
     X, y = make_friedman1(250, 6, noise=1.0, random_state=0)
-    test = SplitTest(MKLRegressor(kernels="auto", degree=2), n_splits=5, random_state=0).fit(X, y)
+    test = SplitTest(
+        MKLRegressor(alpha=1e-3, p=4 / 3, kernels="auto", degree=2), n_splits=5, random_state=0
+    ).fit(X, y)
     assert set(test.selected_) == {"x0", "x1", "x0 * x1", "x2", "x3", "x4"}
     assert test.n_terms_ == 6 + 15
 
@@ -184,12 +193,12 @@ def test_components_of_width_models():
 def test_names_of_a_table_and_sparse_rows():
     X, y = planted(4)
     frame = pd.DataFrame(X, columns=list("abcdefghij"))
-    test = SplitTest(MKLRegressor(degree=2), n_splits=6, random_state=0).fit(frame, y)
+    test = SplitTest(MKLRegressor(alpha=1e-3, degree=2), n_splits=6, random_state=0).fit(frame, y)
     assert set(test.selected_) == {"b * c", "f"}
     assert test.feature_names_in_.tolist() == list("abcdefghij")
     assert test.n_features_in_ == 10
     assert not hasattr(test.estimator, "n_features_in_")
-    model = MKLRegressor(degree=2, standardize="scale")
+    model = MKLRegressor(alpha=1e-3, degree=2, standardize="scale")
     test.set_params(estimator=model).fit(sparse.csr_array(X), y)
     assert set(test.selected_) == {"x1 * x2", "x5"}
     assert not hasattr(test, "feature_names_in_")
@@ -199,7 +208,9 @@ def test_rows_of_no_weight_do_not_count():
     X, y = planted(5)
     wild = np.vstack([X, 100 * X[:50]]), np.concatenate([y, 1e3 * y[:50]])
     weights = np.repeat([2.0, 0.0], [200, 50])
-    test = SplitTest(MKLRegressor(degree=2, standardize=False), n_splits=5, random_state=0)
+    test = SplitTest(
+        MKLRegressor(alpha=1e-3, degree=2, standardize=False), n_splits=5, random_state=0
+    )
     expected = clone(test).fit(X, y).table_
     pd.testing.assert_frame_equal(test.fit(*wild, weights).table_, expected)
 
@@ -227,9 +238,9 @@ def test_parameters_are_kept():
 
 @parametrize_with_checks(
     [
-        SplitTest(MKLRegressor(degree=1), n_splits=2),
-        StabilitySelection(MKLRegressor(degree=1), n_pairs=2),
-        StabilitySelection(MKLClassifier(degree=1), n_pairs=2),
+        SplitTest(MKLRegressor(alpha=1e-3, degree=1), n_splits=2),
+        StabilitySelection(MKLRegressor(alpha=1e-3, degree=1), n_pairs=2),
+        StabilitySelection(MKLClassifier(alpha=1e-3, degree=1), n_pairs=2),
     ]
 )
 def test_scikit_learn_conventions(estimator, check):
@@ -284,16 +295,35 @@ def test_progress_is_shown(capsys):
     ("selection", "error", "words"),
     [
         (SplitTest(LpNormMKL()), TypeError, "estimator must be MKLRegressor"),
-        (SplitTest(MKLRegressor(kernels="best")), ValueError, "kernels must be of one kind"),
-        (SplitTest(MKLRegressor(kernels="rbf")), ValueError, "kernels must have features"),
+        (
+            SplitTest(MKLRegressor(alpha=1e-3, kernels="rbf")),
+            ValueError,
+            "kernels must have features",
+        ),
         (SplitTest(MKLRegressor(alpha=-1)), ValueError, "alpha must be a positive number"),
-        (SplitTest(MKLRegressor(), level=0), ValueError, "level must be a number"),
-        (SplitTest(MKLRegressor(), n_splits=0), ValueError, "n_splits must be an integer >= 1"),
-        (SplitTest(MKLRegressor(), control="none"), ValueError, "control must be 'family-wise'"),
-        (SplitTest(MKLRegressor(), share=1.0), ValueError, "share must be a number from 0.1"),
-        (SplitTest(MKLRegressor(), q=2.5), ValueError, "q must be an integer >= 1"),
-        (StabilitySelection(MKLRegressor(), threshold=0.5), ValueError, "threshold must be"),
-        (StabilitySelection(MKLRegressor(), n_pairs=True), ValueError, "n_pairs must be"),
+        (SplitTest(MKLRegressor(alpha=1e-3), level=0), ValueError, "level must be a number"),
+        (
+            SplitTest(MKLRegressor(alpha=1e-3), n_splits=0),
+            ValueError,
+            "n_splits must be an integer >= 1",
+        ),
+        (
+            SplitTest(MKLRegressor(alpha=1e-3), control="none"),
+            ValueError,
+            "control must be 'family-wise'",
+        ),
+        (
+            SplitTest(MKLRegressor(alpha=1e-3), share=1.0),
+            ValueError,
+            "share must be a number from 0.1",
+        ),
+        (SplitTest(MKLRegressor(alpha=1e-3), q=2.5), ValueError, "q must be an integer >= 1"),
+        (
+            StabilitySelection(MKLRegressor(alpha=1e-3), threshold=0.5),
+            ValueError,
+            "threshold must be",
+        ),
+        (StabilitySelection(MKLRegressor(alpha=1e-3), n_pairs=True), ValueError, "n_pairs must be"),
     ],
     ids=str,
 )
@@ -330,7 +360,7 @@ def test_bound_on_terms_that_come_by_chance(monkeypatch):
         monkeypatch.setattr(
             selection_base, "source_of", lambda spec, prepared, s=seed: ByChance(prepared, s)
         )
-        stable = StabilitySelection(MKLRegressor(), q=12, n_pairs=2, correlation=1.01)
+        stable = StabilitySelection(MKLRegressor(alpha=1e-3), q=12, n_pairs=2, correlation=1.01)
         counts.append(len(stable.fit(X, y).selected_))
     assert stable.bound_ == pytest.approx(12**2 / (0.2 * 60))
     # Three of four halves must draw a term; each of 60 is drawn with probability one fifth.
@@ -341,7 +371,9 @@ def test_bound_on_terms_that_come_by_chance(monkeypatch):
 
 def test_default_number_of_terms_keeps_the_bound_at_one():
     X, y = planted(0, n=40)
-    stable = StabilitySelection(MKLRegressor(degree=2), n_pairs=1, random_state=0).fit(X, y)
+    stable = StabilitySelection(MKLRegressor(alpha=1e-3, degree=2), n_pairs=1, random_state=0).fit(
+        X, y
+    )
     assert stable.bound_ <= 1 < stable.bound_ * ((stable.q_ + 1) / stable.q_) ** 2
 
 
@@ -362,16 +394,18 @@ def test_which_path_selects():
         source = SplitTest(estimator)._ready(X, y, None)[1]
         return "greedy" if source.spec.greedy is not None else source.spec.exponents
 
-    assert path(MKLRegressor()) == "greedy"  # p = 4/3 selects nothing
-    assert path(MKLRegressor(p=1)) == (1.0,)
-    assert path(MKLRegressor(kernels="auto")) == (1.0,)
+    assert path(MKLRegressor(alpha=1e-3)) == "greedy"  # p = 4/3 selects nothing
+    assert path(MKLRegressor(alpha=1e-3, p=1)) == (1.0,)
+    assert path(MKLRegressor(alpha=1e-3, p=4 / 3, kernels="auto")) == (1.0,)
     assert path(MKLRegressorCV(kernels="auto", solver="greedy")) == "greedy"
-    assert path(MKLRegressor(loss="epsilon_insensitive")) == (1.0,)
+    assert path(MKLRegressor(alpha=1e-3, loss="epsilon_insensitive")) == (1.0,)
 
 
 def test_first_feature_of_a_smooth_term_is_its_part_of_the_model(monkeypatch):
     X, y = make_friedman1(100, 5, noise=1.0, random_state=0)
-    _, source = SplitTest(MKLRegressor(kernels="auto", degree=2))._ready(X, y, None)
+    _, source, *_ = SplitTest(MKLRegressor(alpha=1e-3, p=4 / 3, kernels="auto", degree=2))._ready(
+        X, y, None
+    )
     kept, plain = [], sources.with_coefficients
     monkeypatch.setattr(
         sources,

@@ -64,13 +64,13 @@ def test_p_1_is_a_lasso_on_standardised_monomials(rho, weighted, rng):
     scaler = StandardScaler().fit(powers.transform(columns), sample_weight=weights)
     prices = np.array([1.0] * 4 if rho is None else rho)[powers.powers_.sum(axis=1)]
     design = scaler.transform(powers.transform(columns)) / prices
-    strength = 0.02 * np.abs(model.coef_).sum()
+    strength = 0.02 * np.abs(model.term_coef_).sum()
     lasso = Lasso(strength, tol=1e-13, max_iter=10**6).fit(design, y, weights)
     names = [tuple(np.repeat(np.arange(6), row).tolist()) for row in powers.powers_]
     truth = {name: c for name, c in zip(names, lasso.coef_, strict=True) if c != 0}
     assert set(model.terms_) == set(truth)
     found = [truth[term] for term in model.terms_]
-    np.testing.assert_allclose(model.coef_, found, atol=1e-7 * np.abs(y).max())
+    np.testing.assert_allclose(model.term_coef_, found, atol=1e-7 * np.abs(y).max())
     np.testing.assert_allclose(model.predict(X), lasso.predict(design), atol=1e-6)
     new, _ = table(rng)
     there = scaler.transform(powers.transform((new - X.mean(0)) / X.std(0))) / prices

@@ -32,8 +32,8 @@ REGRESSORS = {
     "monomials": MKLRegressor(p=1, alpha=1e-2),
     "dense": MKLRegressor(degree=2, alpha=1e-2, rho=[1, 1, 2]),
     "tuples": MKLRegressor(degree=2, index_set="tuples", alpha=1e-2),
-    "closed": MKLRegressor(degree=3, p=2, kernels="linear"),
-    "closed matrices": MKLRegressor(degree=2, p=2, kernels="rbf"),
+    "closed": MKLRegressor(alpha=1e-3, degree=3, p=2, kernels="linear"),
+    "closed matrices": MKLRegressor(alpha=1e-3, degree=2, p=2, kernels="rbf"),
     "maps": MKLRegressor(kernels="auto", degree=2, p=1, alpha=1e-2),
     "objects": MKLRegressor(
         kernels=[("linear", ["age", "weight"]), (Polynomial(2), "größe"), ("categorical", "n")],
@@ -136,7 +136,7 @@ def test_models_of_features_hold_no_training_rows(tmp_path):
 
 
 def test_files_are_json_and_arrays(tmp_path):
-    path = MKLRegressor(degree=1).fit(X, y).save(tmp_path / "m.mk")
+    path = MKLRegressor(alpha=1e-3, degree=1).fit(X, y).save(tmp_path / "m.mk")
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
         names = archive.namelist()
@@ -158,20 +158,20 @@ def test_functions_and_foreign_objects_are_refused(tmp_path):
 
     path = tmp_path / "m.mk"
     with pytest.raises(TypeError, match=r"kernels of the model is <function .*pickle the model"):
-        MKLRegressor(kernels=product, degree=1).fit(X, y).save(path)
+        MKLRegressor(alpha=1e-3, kernels=product, degree=1).fit(X, y).save(path)
     with pytest.raises(TypeError, match=r"loss of the model is .*, of class Mine"):
-        MKLRegressor(loss=Mine(1.0), degree=1).fit(X, y).save(path)
+        MKLRegressor(alpha=1e-3, loss=Mine(1.0), degree=1).fit(X, y).save(path)
     assert os.listdir(tmp_path) == []
 
 
 def test_unfitted_models_are_refused(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
-        MKLRegressor().save(tmp_path / "m.mk")
+        MKLRegressor(alpha=1e-3).save(tmp_path / "m.mk")
 
 
 @pytest.fixture
 def file(tmp_path):
-    return MKLRegressor(degree=1).fit(X, y).save(tmp_path / "m.mk")
+    return MKLRegressor(alpha=1e-3, degree=1).fit(X, y).save(tmp_path / "m.mk")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
@@ -297,7 +297,7 @@ def test_interrupted_writing_leaves_the_old_file(file, monkeypatch):
 
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        MKLRegressor(degree=2).fit(X, y).save(file)
+        MKLRegressor(alpha=1e-3, degree=2).fit(X, y).save(file)
     monkeypatch.undo()
     assert file.read_bytes() == before
     assert os.listdir(file.parent) == ["m.mk"]

@@ -281,7 +281,7 @@ def test_terms_of_one_column_are_one_row(estimator, rng):
     assert table["term"].is_unique
     assert table["share"].sum() == pytest.approx(1)
     assert table["theta"].sum() == pytest.approx(1)
-    assert list(table["share"]) == sorted(table["share"], reverse=True)
+    assert list(table["spread"]) == sorted(table["spread"], reverse=True)
     assert set(table.loc[table["degree"] == 2, "term"]) <= {"x0 * x1", "x0 * x2", "x1 * x2"}
     assert {"x0", "x1 * x2"} <= set(table["term"][:2])
     assert len(model.explain(1)) == 1
@@ -323,7 +323,7 @@ def test_a_small_budget_gives_the_same_model(kind, rng, monkeypatch):
 def test_bad_budgets(size, rng):
     X = rng.normal(size=(30, 2))
     with pytest.raises(ValueError, match=r"max_memory must be .*; got .* Use None"):
-        MKLRegressor(max_memory=size).fit(X, X[:, 0])
+        MKLRegressor(alpha=1e-3, max_memory=size).fit(X, X[:, 0])
 
 
 @pytest.mark.parametrize(("size", "bytes_"), [("2GB", 2**31), ("1.5MiB", 3 * 2**19), (1e3, 1000)])

@@ -6,9 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import log_loss
 
 import manykernels
 from manykernels.baselines.simple import SimpleModels, linear_model
+from manykernels.frames import learnt_encoder
+from manykernels.frames.columns import MISSING, OTHER
+from manykernels.frames.written import decimal_years
 from manykernels.tables import (
     Category,
     Moment,
@@ -19,10 +23,8 @@ from manykernels.tables import (
     read,
     split_table,
 )
-from manykernels.tables.columns import MISSING, OTHER
 from manykernels.tables.fitting import new_estimator
-from manykernels.tables.inference import learn_columns
-from manykernels.tables.written import decimal_years
+from manykernels.tables.options import COMMAND
 
 rng = np.random.default_rng(0)
 
@@ -89,7 +91,10 @@ BAD_FILES = {
     "empty": (b"", "is empty. Export it again"),
     "blank": (b"\n\n", "has no header row"),
     "duplicate": (b"a,b,a\n1,2,3\n", "has 1 column name more than once: 'a'"),
-    "latin": ("größe,b\n1,2\n".encode("latin-1"), "is not utf-8 text: it has the byte 0xf6"),
+    "latin": (
+        "größe,b\n1,2\n".encode("latin-1"),
+        r"it has the byte 0xf6\. Save.*--encoding cp1252 .* or latin-1",
+    ),
     "ragged": (b"a,b\n1,2\n1,2,3,4\n", "Expected 2 fields in line 3, saw 4"),
 }
 
@@ -105,12 +110,13 @@ def test_bad_files(tmp_path, content, message):
 def test_files_that_are_not_there_or_of_another_kind(tmp_path):
     with pytest.raises(TableError, match="does not exist"):
         read(tmp_path / "none.csv")
-    with pytest.raises(TableError, match="is a folder"):
+    with pytest.raises(TableError, match=r"has no \.csv, \.tsv or \.parquet files"):
         read(tmp_path)
-    path = tmp_path / "t.xlsx"
-    path.write_bytes(b"PK")
-    with pytest.raises(TableError, match=r"must be a \.csv.*got '\.xlsx'"):
-        read(path)
+    for name in ("t.ods", "t.xls", "t.xlsx.gz"):
+        path = tmp_path / name
+        path.write_bytes(b"PK")
+        with pytest.raises(TableError, match=rf"must be a \.csv.*got '{path.name[1:]}'"):
+            read(path)
     for name in ("t.parquet", "t.feather", "t.csv.gz"):
         path = tmp_path / name
         path.write_bytes(b"this is something else")
@@ -124,9 +130,15 @@ def test_files_that_are_not_there_or_of_another_kind(tmp_path):
         read(write(tmp_path / "t.csv", frame()), encoding="klingon")
 
 
+def learn(table, categories=(), keep=(), strict=False):
+    """Return an encoder as the command line makes it, and its notes."""
+    encoder = learnt_encoder(table, categories, keep, COMMAND, strict)
+    return encoder, encoder.notes_
+
+
 def kinds(table, **options):
-    encoder, _ = learn_columns(table, options.get("categories", ()), options.get("keep", ()))
-    return {column.name: column for column in encoder.columns}
+    encoder, _ = learn(table, **options)
+    return {column.name: column for column in encoder.columns_}
 
 
 def test_kinds_of_columns():
@@ -148,7 +160,7 @@ def test_numbers_as_text_and_forced_categories():
     assert found["b"].levels == ["0", "1", "2"]
     # The same categories if a gap has made floats of the integers.
     other = pd.DataFrame({"a": [1.0, 2.0], "b": [2.0, np.nan]})
-    encoder, _ = learn_columns(table, ["b"], ())
+    encoder, _ = learn(table, ["b"], ())
     assert encoder.encode(other)["b"].tolist() == [2.0, -1.0]
 
 
@@ -156,7 +168,7 @@ def test_dates_are_decimal_years():
     moments = pd.Series(pd.to_datetime(["1970-01-01", "2000-01-01", "2024-07-01"], utc=True))
     assert np.allclose(decimal_years(moments), [1970, 2000, 2024.5], atol=0.003)
     column = pd.DataFrame({"t": pd.date_range("2020-01-01", periods=30, freq="D")})
-    encoder, _ = learn_columns(column, (), ())
+    encoder, _ = learn(column, (), ())
     steps = np.diff(encoder.encode(column)["t"])
     assert np.allclose(steps, 1 / 365.2425)
     text = pd.DataFrame({"t": column["t"].dt.strftime("%Y-%m-%d %H:%M")})
@@ -165,11 +177,11 @@ def test_dates_are_decimal_years():
 
 def test_missing_values_are_filled_and_marked():
     table = pd.DataFrame({"a": [1.0, np.nan, 3.0, 8.0], "b": ["x", None, "y", "x"], "c": range(4)})
-    encoder, _ = learn_columns(table, (), ())
+    encoder, _ = learn(table, (), ())
     encoded = encoder.encode(table)
     assert encoded["a"].tolist() == [1, 3, 3, 8]
     assert encoded["a is missing"].tolist() == [0, 1, 0, 0]
-    assert encoder.levels == {"b": ["x", "y", MISSING], "a is missing": ["no", "yes"]}
+    assert encoder.levels_ == {"b": ["x", "y", MISSING], "a is missing": ["no", "yes"]}
     assert encoded["b"].tolist() == [0, 2, 1, 0]
     assert encoder.kernels("auto") == [
         ("auto", "a"),
@@ -184,17 +196,17 @@ def test_missing_values_are_filled_and_marked():
 def test_rare_categories_share_a_level():
     words = [f"w{k}" for k in range(40)]
     column = pd.DataFrame({"w": words[:30] * 5 + words})
-    encoder, notes = learn_columns(column, (), ())
-    assert len(encoder.columns[0].levels) == 31
-    assert encoder.columns[0].levels[-1] == OTHER
+    encoder, notes = learn(column, (), ())
+    assert len(encoder.columns_[0].levels) == 31
+    assert encoder.columns_[0].levels[-1] == OTHER
     assert "has 40 categories" in notes[0]
     encoded = encoder.encode(pd.DataFrame({"w": ["w0", "w35", "never seen"]}))["w"]
-    assert encoded.tolist() == [encoder.columns[0].levels.index("w0"), 30, 30]
+    assert encoded.tolist() == [encoder.columns_[0].levels.index("w0"), 30, 30]
 
 
 def test_useless_columns_are_left_out_with_a_note():
     table = frame().drop(columns="price").assign(empty=np.nan, same=3)
-    encoder, notes = learn_columns(table, (), ())
+    encoder, notes = learn(table, (), ())
     assert "empty" not in encoder.names
     assert "same" not in encoder.names
     assert any("'empty' has no values" in note for note in notes)
@@ -216,7 +228,7 @@ def test_unusable_columns_are_all_named():
         }
     )
     with pytest.raises(TableError) as caught:
-        learn_columns(table, (), ())
+        learn(table, strict=True)
     text = str(caught.value)
     assert text.startswith("5 columns cannot be used as they are: 'id' looks like row numbers")
     assert "'name' looks like identifiers or free text (60 different values in 60 rows" in text
@@ -226,6 +238,12 @@ def test_unusable_columns_are_all_named():
     assert "'wide' has infinite values" in text
     assert "as it is with --keep NAME" in text
     assert "--drop id --drop name --drop text --drop mixed --drop wide" in text
+    with pytest.raises(TableError) as caught:
+        learn(table, (), ())
+    text = str(caught.value)
+    assert text.startswith("2 columns cannot be used as they are: 'mixed' mixes")
+    assert "--drop mixed --drop wide" in text
+    assert "'id'" not in text
     found = kinds(table[["id", "name", "fine"]], keep=["id"], categories=["name"])
     assert type(found["id"]) is Number
     assert type(found["name"]) is Category
@@ -278,13 +296,13 @@ def test_rows_without_a_target_are_left_out():
 
 
 def test_too_many_pairs_of_columns_are_left_out_in_words(monkeypatch):
-    table, settings = frame(), Settings("price", test=0)
-    assert new_estimator(split_table(table, settings), settings, 0).degree == 2
-    monkeypatch.setattr("manykernels.tables.fitting.TABLE_PAIRS", 0)
+    table, settings = frame(), Settings("price", kernels="auto", test=0)
+    assert fit_table(split_table(table, settings), settings).estimator.degree_ == 2
+    monkeypatch.setattr("manykernels.spec.PRICED_ENTRIES", 0)
     split = split_table(table, settings)
-    assert new_estimator(split, settings, 0).degree == 1
     assert new_estimator(split, Settings("price", degree=[2]), 0).degree == [2]
     model = fit_table(split, settings)
+    assert model.estimator.degree_ == 1
     assert any("--degree 2" in note for note in model.summary["notes"])
 
 
@@ -358,7 +376,8 @@ def test_files_of_table_models(fitted, tmp_path):
     again = manykernels.load(model.save(tmp_path / "m.mk"))
     assert again.predict(table).equals(model.predict(table))
     assert again.summary == model.summary
-    assert again.encoder == model.encoder
+    assert again.encoder.columns_ == model.encoder.columns_
+    assert again.encoder.notes_ == model.encoder.notes_
 
 
 def test_classes(tmp_path):
@@ -393,15 +412,29 @@ def test_no_rows_held_out():
         (["3,5", "12,25", "7"], [3.5, 12.25, 7]),
         (["1,200", "35,000", "1,234,567.5"], [1200, 35000, 1234567.5]),
         (["1 200", "35 €", "7"], [1200, 35, 7]),
+        (["17.593,03", "950", "1.200"], [17593.03, 950, 1200]),
+        (["17.593,030", "1,200", "-1.234.567,5"], [17593.03, 1.2, -1234567.5]),
+        (["1.234.567", "17.593", "950"], [1234567, 17593, 950]),
+        (["€ 1.200,50", "3,5 €", "12"], [1200.5, 3.5, 12]),
+        (["17'593.03", "950", "1'200"], [17593.03, 950, 1200]),
     ],
 )
 def test_numbers_as_people_write_them(words, numbers):
     table = pd.DataFrame({"n": words * 10, "z": rng.normal(size=30)})
-    encoder, _ = learn_columns(table, (), ())
-    assert type(encoder.columns[0]) is Number
+    encoder, _ = learn(table, (), ())
+    assert type(encoder.columns_[0]) is Number
     assert np.allclose(encoder.encode(table)["n"], numbers * 10)
     one = table.iloc[:1]
     assert np.allclose(encoder.encode(one)["n"], numbers[:1])
+
+
+@pytest.mark.parametrize(
+    "words", [["3,5", "12.5", "4"], ["1.234,5", "1,234.5", "7"], ["1,200", "3,5", "4"]]
+)
+def test_numbers_written_in_two_ways_are_refused(words):
+    table = pd.DataFrame({"n": words * 10, "z": rng.normal(size=30)})
+    with pytest.raises(TableError, match="'n' mixes numbers and text"):
+        learn(table, (), ())
 
 
 @pytest.mark.parametrize(
@@ -410,8 +443,8 @@ def test_numbers_as_people_write_them(words, numbers):
 def test_dates_as_people_write_them(style):
     days = pd.Series(pd.date_range("2023-01-05", periods=60, freq="5D"))
     table = pd.DataFrame({"d": days.dt.strftime(style), "z": rng.normal(size=60)})
-    encoder, _ = learn_columns(table, (), ())
-    assert type(encoder.columns[0]) is Moment
+    encoder, _ = learn(table, (), ())
+    assert type(encoder.columns_[0]) is Moment
     assert np.allclose(encoder.encode(table)["d"], decimal_years(days.dt.tz_localize("UTC")))
     # The days of one month alone do not tell.
     few = encoder.encode(table.iloc[:1])
@@ -421,13 +454,33 @@ def test_dates_as_people_write_them(style):
 def test_dates_that_could_be_read_in_two_ways_are_refused():
     table = pd.DataFrame({"d": ["01/02/2023", "03/04/2023"] * 20, "z": rng.normal(size=40)})
     with pytest.raises(TableError, match="may begin with the day or with the month"):
-        learn_columns(table, (), ())
+        learn(table, (), ())
 
 
 def test_row_numbers_with_some_rows_held_out():
     table = frame(100).assign(order=np.arange(1000, 1100))
     with pytest.raises(TableError, match="'order' looks like row numbers"):
-        split_table(table, Settings("price"))
+        split_table(table, Settings("price", strict=True))
+    split = split_table(table, Settings("price"))
+    assert "order" not in split.encoder.names
+    assert split.notes == [
+        "column 'order' looks like row numbers (whole, all different, few gaps); it is left out. "
+        "Keep it with --keep order, as categories with --category order."
+    ]
+    assert "order" in split_table(table, Settings("price", keep=["order"])).encoder.names
+
+
+def test_many_identifiers_have_one_note():
+    table = pd.DataFrame({f"n {j}": [f"person {j} {k}" for k in range(40)] for j in range(30)})
+    encoder, notes = learn(table.assign(x=rng.normal(size=40)), (), ())
+    assert encoder.names == ["x"]
+    assert len(notes) == 1
+    assert notes[0].startswith("30 columns look like identifiers or free text; they are left out:")
+    settings, table["price"] = Settings("price"), rng.normal(size=40)
+    with pytest.raises(TableError, match="no column is left to predict from: 30 columns look like"):
+        split_table(table, settings)
+    with pytest.raises(TableError, match=r"no column.*'n 1' looks like .*--keep \"n 1\""):
+        split_table(table[["n 1", "price"]], settings)
 
 
 def test_lists_are_refused():
@@ -512,12 +565,17 @@ def test_simple_models_are_those_of_scikit_learn(classes, rng):
     dummies = np.column_stack([X[:, 0], *(X[:, 1] == code for code in range(3)), X[:, 2]])
     peer = linear_model(bool(classes)).fit(dummies[train], y[train])
     constant = (DummyClassifier if classes else DummyRegressor)().fit(dummies[train], y[train])
-    scores = model.scores(X[test], y[test])
+    found = model.measures(X[test], y[test])
+    scores = {name: own["accuracy" if classes else "R²"] for name, own in found.items()}
     assert list(scores) == ["linear model", "most frequent class" if classes else "mean"]
     expected = [m.score(dummies[test], y[test]) for m in (peer, constant)]
     np.testing.assert_allclose(list(scores.values()), expected)
     if classes:
         assert np.array_equal(model.predict(X), peer.predict(dummies))
+        chances = peer.predict_proba(dummies[test])
+        np.testing.assert_allclose(model.probabilities(X[test]), chances)
+        known = log_loss(y[test], chances, labels=np.unique(y[train]))
+        assert found["linear model"]["log loss"] == pytest.approx(known)
     else:
         np.testing.assert_allclose(model.predict(X), peer.predict(dummies))
 
@@ -525,7 +583,7 @@ def test_simple_models_are_those_of_scikit_learn(classes, rng):
 def test_many_useless_columns_have_one_note():
     table = pd.DataFrame({f"c{j}": np.full(30, j) for j in range(200)})
     table["x"], table["empty"] = np.linspace(0, 1, 30), np.nan
-    encoder, notes = learn_columns(table, (), ())
+    encoder, notes = learn(table, (), ())
     assert encoder.names == ["x"]
     assert len(notes) == 2
     assert "200 columns have the same value everywhere" in notes[0]
@@ -536,10 +594,10 @@ def test_many_useless_columns_have_one_note():
 def test_many_columns_that_cannot_be_used_or_are_missing_are_not_all_named():
     lists = pd.DataFrame({f"c{j}": [[j]] * 30 for j in range(200)})
     with pytest.raises(TableError, match="200 columns cannot be used") as error:
-        learn_columns(lists, (), ())
+        learn(lists, (), ())
     assert len(str(error.value)) < 1500
     numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 200))).rename(columns=str)
-    encoder, _ = learn_columns(numbers, (), ())
+    encoder, _ = learn(numbers, (), ())
     with pytest.raises(TableError, match="lacks 199 columns") as error:
         encoder.encode(numbers[["0"]])
     assert len(str(error.value)) < 1500

@@ -19,7 +19,7 @@ from manykernels import MKLRegressor, report
 from manykernels.cli.app import app
 from manykernels.experiments.pages import write_table
 from manykernels.store import write_whole
-from manykernels.store.whole import STRAY_SECONDS, _host
+from manykernels.store.whole import STRAY_SECONDS, this_host
 from manykernels.tables import Settings, fit_table, split_table
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="modes, links and signals of POSIX")
@@ -29,7 +29,7 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="modes, links and signals 
 def model():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))
-    return MKLRegressor(degree=1, p=1).fit(X, X[:, 0])
+    return MKLRegressor(alpha=1e-3, degree=1, p=1).fit(X, X[:, 0])
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def test_a_link_in_the_way_of_a_draft_is_not_followed(tmp_path, monkeypatch):
     victim = tmp_path / "victim"
     victim.write_bytes(b"precious")
     monkeypatch.setattr("secrets.token_hex", lambda count: "0" * 2 * count)
-    draft = tmp_path / f".manykernels-{_host()}-{os.getpid()}-{'0' * 16}.part"
+    draft = tmp_path / f".manykernels-{this_host()}-{os.getpid()}-{'0' * 16}.part"
     draft.symlink_to(victim)
     with pytest.raises(FileExistsError):
         write_whole(tmp_path / "out", b"new")
@@ -165,7 +165,7 @@ def test_drafts_of_dead_processes_are_removed(tmp_path):
     subprocess.run(command, env={**os.environ, "PYTHONPATH": source}, check=False)
     (draft,) = os.listdir(tmp_path)
     assert re.fullmatch(r"\.manykernels-.*\.part", draft)
-    ours = tmp_path / f".manykernels-{_host()}-{os.getpid()}-{'1' * 16}.part"
+    ours = tmp_path / f".manykernels-{this_host()}-{os.getpid()}-{'1' * 16}.part"
     others = tmp_path / f".manykernels-{'f' * 8}-1234567-{'1' * 16}.part"
     old = tmp_path / f".manykernels-{'f' * 8}-1234567-{'2' * 16}.part"
     foreign = tmp_path / ".other.1234567.part"

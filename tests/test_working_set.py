@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from checks import LOSSES, conic_minimum, make_bases, random_setting
-from manykernels import MKLRegressorCV
+from manykernels import MKLClassifier, MKLRegressorCV
 from manykernels.bases import FeatureBlocks
 from manykernels.certificate import exact, from_norm
 from manykernels.dual import TallColumns, solve
@@ -468,3 +468,14 @@ def test_few_rounds_near_interpolation(rng):
     problem = Problem(y[:, None], np.full(n, 1 / n), Squared(), 1e-5 / n, 1.0, False)
     result = run(WorkingSet(), problem, family, rng, 25, 1e-3)
     assert result.converged
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 1e-8, 1e-10, 1e-12])
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+def test_tiny_strengths_of_classes(alpha, noise, rng):
+    """All rows are saturated: Newton steps must not become steps downhill."""
+    X = rng.normal(size=(60, 4))
+    y = X[:, 0] * X[:, 1] + X[:, 2] + noise * rng.normal(size=60) > 0
+    model = MKLClassifier(p=1, alpha=alpha, max_iter=10).fit(X, y)
+    assert model.gap_ < 1e-2
+    assert model.gap_kind_ == "exact"

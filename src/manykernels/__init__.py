@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .estimators import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
+    from .frames import TableEncoder
     from .store import load
 
 __version__ = "0.1.0"
@@ -21,6 +22,7 @@ __all__ = [
     "MKLClassifierCV",
     "MKLRegressor",
     "MKLRegressorCV",
+    "TableEncoder",
     "__version__",
     "load",
 ]
@@ -29,7 +31,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import what is asked for when it is: the command must not take seconds before it begins."""
     if name in __all__:
-        return getattr(import_module(".store" if name == "load" else ".estimators", __name__), name)
+        home = {"load": ".store", "TableEncoder": ".frames"}.get(name, ".estimators")
+        return getattr(import_module(home, __name__), name)
     if not name.startswith("_"):
         try:
             return import_module(f".{name}", __name__)

@@ -9,6 +9,7 @@ and random numbers, which are NumPy's too.
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import array_api_compat as compat
@@ -19,6 +20,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 from sklearn.utils import check_random_state
 
 from .arrays import Array
+from .inputs import shown
 
 HOST = np.empty(0)
 """The host as a place: what is put beside it is a NumPy array."""
@@ -288,4 +290,9 @@ def generator(random_state: Any) -> np.random.Generator:
     """Return one generator of random numbers from scikit-learn's ``random_state``."""
     if isinstance(random_state, np.random.Generator):
         return random_state
+    if isinstance(random_state, Integral) and not 0 <= int(random_state) < 2**32:
+        raise ValueError(
+            "random_state must be an integer from 0 to 4294967295, a generator of numbers, or "
+            f"None; got {shown(random_state)}. Use for instance random_state=0."
+        )
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))

@@ -60,6 +60,9 @@ class Certificate:
 NO_CERTIFICATE = Certificate(np.nan, np.nan, "none")
 """The certificate of a solver that solves no convex problem."""
 
+UNKNOWN = Certificate(np.inf, np.inf, "estimate")
+"""The certificate of a gap that nothing is known of."""
+
 
 def from_norm(problem: Problem, solution: DualSolution, norm: float, kind: Kind) -> Certificate:
     r"""Return the certificate when :math:`\|(g_i)_i\|_{\nu^*}` is known, bounded or estimated."""

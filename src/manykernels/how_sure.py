@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from .function.terms import OTHERS
-from .words import count, listing, p_value, percent, plural
+from .words import count, listing, number, p_value, percent, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,7 +125,7 @@ class HowSure:
     def sentences(self, table: pd.DataFrame) -> list[str]:
         """Return in words which terms stand, which only help to predict, and what that means.
 
-        ``table`` is that of all terms of the model, with their shares.
+        ``table`` is that of all terms of the model, with their spreads.
         """
         said = [
             self._basis(),
@@ -212,14 +213,13 @@ class HowSure:
                 yield "Every term of the model stands."
             return
         largest = [
-            f"{name} ({percent(share)})"
-            for name, share in zip(weak["term"][:3], weak["share"][:3], strict=True)
+            name if isnan(spread) else f"{name} (spread {number(spread, 2)})"
+            for name, spread in zip(weak["term"][:3], weak["spread"][:3], strict=True)
         ]
         one = len(weak) == 1
         yield (
             f"{plural(len(weak), 'term')} of the model {'is' if one else 'are'} useful for "
-            f"prediction only, with a share of {percent(float(weak['share'].sum()))}"
-            f"{'' if one else ' together'}: {listing(largest)}"
+            f"prediction only: {listing(largest)}"
             f"{'' if len(weak) <= 3 else ' before the others'}. These rows do not show that "
             f"{'it is' if one else 'they are'} needed beside the other terms."
         )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -19,9 +21,100 @@ LEAST_RANGE = 1e-150
 """Least difference between values of a column, or of y, that counts: squares of smaller ones are
 next to the least number that a double holds."""
 
+LEAST_WEIGHT = 1e-16
+"""Share of the largest sample weight below which a weight counts as zero: half of the rounding of
+sums of weights. Inverses of weights, and dual variables, keep a moderate size."""
+
 ROUNDING_UNITS = 16
 """A column is constant if its values differ by no more units in the last place of the largest than
 this: what a few operations leave of a constant. Set by judgement, not measured."""
+
+
+VALUE_LENGTH = 200
+"""Most characters of a value in a message. Set by judgement."""
+
+LARGEST_INTEGER = 2**63 - 1
+"""Largest integer that a parameter may be: that of 64 bits."""
+
+
+def shown(value: Any) -> str:
+    """Return a value as text, the beginning of one that is long."""
+    try:
+        text = repr(value.item() if isinstance(value, np.generic) else value)
+    except ValueError:  # integers of more than 4,300 digits
+        text = f"an {type(value).__name__} of very many digits"
+    return text if len(text) <= VALUE_LENGTH else text[: VALUE_LENGTH - 3] + "..."
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a finite real number, and no truth value."""
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    except OverflowError:  # an integer that no float holds
+        return False
+
+
+def is_integer(value: Any, lowest: int) -> bool:
+    """Tell whether a value is an integer that is large enough, and no truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= lowest
+
+
+def refuse_huge(value: Any, name: str) -> None:
+    """Raise ValueError if a value is an integer beyond 64 bits."""
+    if isinstance(value, Integral) and abs(int(value)) > LARGEST_INTEGER:
+        raise ValueError(
+            f"{name} must be an integer below 2**63; got {shown(value)}. Use a smaller one."
+        )
+
+
+def no_number(values: Any) -> Any:
+    """Return a list of the first of some values that no float is made of; empty if all can be."""
+    values = np.asarray(values, dtype=object).ravel()
+    for value in values.tolist():
+        try:
+            float(value)
+        except (TypeError, ValueError, OverflowError):
+            return [value]
+    return []
+
+
+def no_table(X: Any) -> str:
+    """Say what keeps X from being a table of numbers; empty if nothing is found."""
+    columns: list[tuple[str, Any]]
+    if isinstance(X, pd.DataFrame):
+        twice = X.columns[X.columns.duplicated()].tolist()
+        if twice:
+            return f"X must have distinct column names; got {shown(twice[0])} twice. Rename them."
+        if not X.size:
+            return f"X must have rows and columns; got a table of shape {X.shape}."
+        if any(isinstance(kind, pd.SparseDtype) for kind in X.dtypes):
+            return "X must be a dense table or a sparse matrix; got a sparse table. Use to_dense()."
+        columns = [(str(name), X[name]) for name in X.columns]
+        columns = [(name, one) for name, one in columns if not pd.api.types.is_numeric_dtype(one)]
+    elif isinstance(X, np.ndarray | list | tuple) or hasattr(X, "__array__"):
+        try:
+            values = np.asarray(X)
+        except ValueError:
+            return "X must be a table; got rows of different lengths, or lists in a row."
+        if values.dtype.names:
+            return f"X must be a table of numbers; got records of {', '.join(values.dtype.names)}."
+        wide = values.ndim == 2 and values.dtype.kind not in "biufc"
+        columns = [(f"x{j}", values[:, j]) for j in range(values.shape[1])] if wide else []
+        if not wide and values.ndim < 2 and values.dtype.kind not in "biufc":
+            return f"X must be a table of numbers; got {shown(X)}."
+    elif np.ndim(X) == 0:
+        return f"X must be a table of numbers, of two dimensions; got {shown(X)}."
+    else:
+        return ""
+    for name, column in columns:
+        if np.asarray(column).dtype.kind in "mM":
+            return f"column {name!r} of X must hold numbers; got dates. Use days since one of them."
+        for value in no_number(column):
+            return (
+                f"column {name!r} of X must hold numbers; got {shown(value)}. Encode it, for "
+                "instance with sklearn.preprocessing.OneHotEncoder, or leave the column out."
+            )
+    return ""
 
 
 def refuse_masked(values: Any, name: str) -> None:
@@ -43,16 +136,42 @@ def refuse_complex(values: Any, name: str) -> None:
         )
 
 
-def refuse_missing_targets(y: Any) -> None:
-    """Raise ValueError if targets are objects and some of them are None or the like."""
-    values = np.asarray(y)
-    if values.dtype == object and values.ndim == 1:
-        gaps = pd.isna(values)
-        if gaps.any():
-            raise ValueError(
-                f"y must have a value in each row; got {values[gaps][0]!r} in {int(gaps.sum())} of "
-                f"{len(values)} rows. Drop these rows."
-            )
+def refuse_bad_targets(y: Any, numeric: bool) -> None:
+    """Raise ValueError if targets are no list of values, or some are missing among objects.
+
+    If they must be ``numeric``, also for text, dates and integers that no float holds.
+    """
+    try:
+        values = np.asarray(y)
+    except ValueError:
+        raise ValueError(
+            "y must have one value for each row; got lists of different lengths. Use a list of "
+            "numbers or classes."
+        ) from None
+    if y is None or values.dtype.kind not in "OUSmM":
+        return
+    gaps = pd.isna(values)
+    if numeric:
+        _refuse_no_numbers(values[~gaps])
+    if values.dtype == object and values.ndim == 1 and gaps.any():
+        raise ValueError(
+            f"y must have a value in each row; got {values[gaps][0]!r} in {int(gaps.sum())} of "
+            f"{len(values)} rows. Drop these rows."
+        )
+
+
+def _refuse_no_numbers(values: Array) -> None:
+    """Raise ValueError if a target is text, a date or no number at all."""
+    if values.dtype.kind in "mM":
+        raise ValueError("y must be numeric for regression; got dates. Use days since one of them.")
+    found = no_number(values) or (values.ravel()[:1].tolist() if values.dtype.kind in "US" else [])
+    for value in found:
+        text = isinstance(value, str)
+        raise ValueError(
+            f"y must be numeric for regression; got {'strings such as ' if text else ''}"
+            f"{shown(value)}. "
+            + ("Use MKLClassifier for classes, or convert y with astype(float)." if text else "")
+        )
 
 
 def sound_sparse(X: Any) -> Any:
@@ -137,9 +256,28 @@ def refuse_target_size(y: Array, centre: float) -> None:
         )
 
 
+def refuse_no_weights(weights: Any) -> None:
+    """Raise ValueError if sample weights are no numbers."""
+    try:
+        values = np.asarray(weights)
+    except ValueError:
+        values = np.array([weights], dtype=object)
+    found = no_number(values) if values.dtype.kind in "OUSmM" else []
+    if found or values.dtype.kind in "USmMV":
+        raise ValueError(
+            f"sample_weight must hold numbers; got {shown(found[0] if found else weights)}. Use "
+            "sample_weight=None to weigh rows equally."
+        )
+
+
 def weights_in_range(weights: Array) -> Array:
-    """Return sample weights, of which only ratios matter, so that sums of them do not overflow."""
+    """Return sample weights, of which only ratios matter, so that sums of them do not overflow.
+
+    Weights next to nothing beside the largest become zero.
+    """
     largest = float(weights.max(initial=0.0))
+    if largest > 0:
+        weights = np.where(weights < LEAST_WEIGHT * largest, 0.0, weights)
     if largest > LARGEST_VALUE or 0 < largest < LEAST_RANGE:
         return weights / largest
     return weights

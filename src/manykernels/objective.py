@@ -56,6 +56,8 @@ class Problem:
         Exponent of the group norm, 1 <= p <= 2.
     intercept : bool
         Whether an unpenalised constant is added to f; then :math:`\sum_t \alpha_t = 0`.
+    copies : ndarray of shape (n,), optional
+        How many observations each row is beyond one, for those who count them.
     """
 
     y: Array
@@ -64,6 +66,7 @@ class Problem:
     strength: float
     p: float = 4 / 3
     intercept: bool = False
+    copies: Array | None = None
 
     def __post_init__(self) -> None:
         reach = float(np.abs(self.y).max(initial=0.0))
@@ -83,6 +86,11 @@ class Problem:
     def dual_exponent(self) -> float:
         r""":math:`\nu^* = \nu/(\nu-1)`; infinite for p = 1."""
         return dual_exponent(self.p)
+
+    @property
+    def observations(self) -> float:
+        """Number of observations: the rows, and their copies if these count."""
+        return len(self.y) + (0.0 if self.copies is None else float(self.copies.sum()))
 
     def slope(self, masses: Array) -> Array:
         r"""Return :math:`-\partial J/\partial\theta_i` of kernels with gradients ``masses``."""

@@ -50,6 +50,9 @@ TASKS = ("regression", "classification")
 GAP_RULES = ("impute", "refuse")
 """What can be done about missing values of tables."""
 
+EXPORTS = ("python", "sql", "latex")
+"""What a model can be exported to."""
+
 EXPERIMENTS = ("convergence", "synthetic", "real")
 """The paper's experiments: modules of :mod:`manykernels.experiments`."""
 
@@ -80,7 +83,8 @@ STORED = {
     "GradientSampler UniformSampler DecreasingStep HarmonicStep TheoremStep",
     "manykernels.baselines.simple": "SimpleModels",
     "manykernels.how_sure": "HowSure Group",
-    "manykernels.tables": "TableModel TableEncoder Number Moment Category",
+    "manykernels.frames": "TableEncoder Number Moment Category",
+    "manykernels.tables": "TableModel",
     "sklearn.preprocessing": "StandardScaler",
 }
 """Classes whose objects model files may hold, by the modules that have them."""

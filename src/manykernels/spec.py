@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import comb
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,11 +12,11 @@ import numpy as np
 from .bases import Bases, WidthRows
 from .families import KernelFamily, ProductFamily, Tuples, WidthFamily, cell_family
 from .kernels import KernelSet
-from .limits import SPLIT_ROWS
+from .limits import PRICED_ENTRIES, SPLIT_ROWS
 from .losses import Loss
 from .objective import Problem, exponent
 from .registry import AUTO, INDEX_SETS
-from .solvers import Greedy, Solver, is_priced
+from .solvers import Greedy, Slot, Solver, is_priced
 
 CELLS = 4
 """Cells that the widths of a column are split into for 1 < p < 2. Set by judgement: at six decades
@@ -100,7 +101,7 @@ class Products:
         """Return the products of the base kernels."""
         assert not isinstance(bases, WidthRows)
         rho = self.rho
-        if rho is not None and np.shape(rho) == (max(self.degrees) + 1,):
+        if rho is not None and len(rho) == max(self.degrees) + 1:
             rho = list(rho)[: degree + 1]
         kind = self.index_set
         if kind == "auto":
@@ -147,7 +148,7 @@ class Spec:
         The public argument.
     degrees : tuple of int
         Largest numbers of base kernels in a product to choose from; None for that of all columns,
-        see :meth:`on_columns`.
+        see :meth:`on_rows`.
     exponents : tuple of float
         Exponents of the group norm to choose from.
     family : FamilyMaker
@@ -186,11 +187,15 @@ class Spec:
     first : Spec, optional
         A fit to the same rows that comes first, whose spline terms are one kernel beside those
         with widths.
+    free_degree : bool
+        Whether a lower degree is taken where rows and columns are many; see :meth:`on_rows`.
     subsample : {None, "auto"}
         Whether the fit to all rows starts from fits to growing subsets of them.
     learn : callable, optional
         A method that weighs no family: from a problem and base kernels to the learnt function,
         the dual variables and further attributes of the estimator.
+    slot : Slot, optional
+        Where the state of the fit is kept; None keeps nothing.
     """
 
     kernels: Any
@@ -214,8 +219,10 @@ class Spec:
     alternatives: tuple[Spec, ...] = ()
     label: str = ""
     first: Spec | None = None
+    free_degree: bool = False
     subsample: str | None = None
     learn: Callable[[Problem, Any], Any] | None = None
+    slot: Slot | None = None
 
     def standardizes(self, problem: Problem, family: KernelFamily) -> bool:
         """Tell whether kernels are divided by their spreads.
@@ -228,9 +235,34 @@ class Spec:
         linear = problem.p == 1 and self.scales and family.explicit and family.blocks.single
         return linear and is_priced(self.solver, problem, family)
 
-    def on_columns(self, count: int) -> Spec:
-        """Return the specification for a number of columns: no degree is larger than that."""
-        if not isinstance(self.family, Widths):
+    def kept_at(self, *names: str) -> Spec:
+        """Return the specification of a part of the fit, whose state is kept in its own slot."""
+        slot = self.slot
+        for name in names if slot is not None else ():
+            assert slot is not None
+            slot = slot.at(name)
+        return replace(self, slot=slot)
+
+    def on_rows(self, count: int, columns: int) -> Spec:
+        """Return the specification for numbers of rows and columns.
+
+        Kernels with widths have no more columns than there are. A degree that is free is the
+        largest that can be priced in seconds.
+        """
+        if isinstance(self.family, Widths):
+            degrees = (columns if one is None else min(one, columns) for one in self.degrees)
+            return replace(self, degrees=tuple(dict.fromkeys(degrees)), free_degree=False)
+        if not self.free_degree or not isinstance(self.family, Products):
             return self
-        degrees = (count if degree is None else min(degree, count) for degree in self.degrees)
-        return replace(self, degrees=tuple(dict.fromkeys(degrees)))
+        (highest,) = self.degrees
+        degree = affordable_degree(highest, count, columns)
+        family = replace(self.family, degrees=(degree,))
+        return replace(self, degrees=(degree,), family=family, free_degree=False)
+
+
+def affordable_degree(highest: int, rows: int, columns: int) -> int:
+    """Return the largest degree whose products of columns are priced in seconds; at least one."""
+    for degree in range(highest, 1, -1):
+        if rows * comb(columns + degree, degree) * 2**degree <= PRICED_ENTRIES:
+            return degree
+    return 1

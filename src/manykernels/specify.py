@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .kernels import alternatives, both_parts, uses_maps, uses_widths
-from .losses import BY_NAME, Loss, Squared
+from .kernels import alternatives, both_parts, only_linear, uses_maps, uses_widths
+from .limits import PLAIN_STRENGTH
+from .losses import BY_NAME, Loss, SmoothLoss, Squared
 from .memory import budget
 from .registry import AUTO, CLASS_LOSSES, REAL_LOSSES
 from .solvers import Greedy
@@ -22,17 +22,16 @@ PRODUCT_DEGREE = 3
 """Largest number of base kernels in a product unless ``degree`` says otherwise: the paper's."""
 
 PAIR_DEGREE = 2
-"""Degree of the functions of columns of ``kernels="both"``, and of those among the alternatives of
-``kernels="best"`` unless ``degree`` says otherwise: their products of three seldom pay
-(``docs/benchmarks/tables.md``)."""
+"""Largest number of columns in a product of functions of columns unless ``degree`` says otherwise:
+products of three seldom pay (``docs/benchmarks/tables.md``)."""
+
+STRENGTHS = 25
+"""Number of strengths to choose from where none is given, over six decades."""
 
 WIDTH_STRENGTHS = (100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
 """Strengths to choose from where widths are learnt, for a sum over rows instead of a mean: all
 kernels have diagonal one, so these are ratios of noise to signal, whatever the rows and the target.
 The last three give the same scores to .001 on seven tables (``docs/benchmarks/tables.md``)."""
-
-PLAIN_STRENGTH = 1e-3
-"""Strength next to the mean loss where none is given. Set by judgement, not measured."""
 
 WIDTH_SPLIT_ROWS = 1_500
 """Rows from which on the strength of kernels with widths is chosen on one fifth held out, unless
@@ -53,50 +52,168 @@ def specify(estimator: Any, labelled: bool, **changes: Any) -> Spec:
 
     ``changes`` are fields of the specification that a method sets itself.
     """
-    spec = _specify(estimator, labelled, estimator.kernels)
-    others = alternatives(estimator.kernels)
-    if others:
-        if _refusal(estimator):
-            others.pop("both")
-        parts = {name: _specify(estimator, labelled, kernels) for name, kernels in others.items()}
-        if isinstance(getattr(estimator, "degree", None), str):
-            parts["auto"] = replace(parts["auto"], degrees=(PAIR_DEGREE,))
-        named = tuple(replace(part, label=name) for name, part in parts.items())
-        spec = replace(spec, alternatives=named)
+    asked, kernels = Asked(estimator), kernels_of(estimator)
+    spec = _specify(asked, labelled, kernels)
+    forms = alternatives(kernels)
+    if forms:
+        spec = replace(spec, alternatives=_alternatives(asked, labelled, forms))
     return replace(spec, **changes)
 
 
-def _specify(estimator: Any, labelled: bool, kernels: Any) -> Spec:
-    """Resolve the parameters of an estimator with given kernels."""
+PARTICULARS = {
+    "degree": AUTO,
+    "index_set": AUTO,
+    "rho": None,
+    "p": None,
+    "alpha": None,
+    "alphas": None,
+    "solver": AUTO,
+    "standardize": True,
+    "standardize_terms": AUTO,
+    "subsample": None,
+    "debias": False,
+}
+"""Parameters that say something about the family of kernels or the problem, and their defaults."""
+
+
+def kernels_of(estimator: Any) -> Any:
+    """Return the kernels of an estimator: those given, else "best", or "linear", the paper's.
+
+    The latter if any parameter says something about the family of kernels or the problem. Columns
+    of categories have kernels of their own.
+    """
+    kernels = estimator.kernels
+    if kernels is None:
+        kernels = "best" if _says_nothing(estimator) else "linear"
+    encoder = getattr(estimator, "encoder_", None)
+    return kernels if encoder is None else encoder.kernels(kernels)
+
+
+def _says_nothing(estimator: Any) -> bool:
+    for name, usual in PARTICULARS.items():
+        value = getattr(estimator, name, usual)
+        if value is not usual and not (isinstance(value, str) and value == usual):
+            return False
+    return True
+
+
+class Asked:
+    """The parameters of an estimator, some of them changed.
+
+    Parameters
+    ----------
+    estimator : object
+        Where the others come from.
+    **changes : object
+        Parameters by name.
+    """
+
+    def __init__(self, estimator: Any, **changes: Any) -> None:
+        self.estimator, self.changes = estimator, changes
+
+    def __call__(self, name: str, default: Any = None) -> Any:
+        """Return a parameter, or a default if there is none of that name."""
+        if name in self.changes:
+            return self.changes[name]
+        return getattr(self.estimator, name, default)
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is a parameter of that name."""
+        return name in self.changes or hasattr(self.estimator, name)
+
+    def but(self, **changes: Any) -> Asked:
+        """Return the same with other parameters changed, too."""
+        return Asked(self.estimator, **{**self.changes, **changes})
+
+    def untouched(self, *names: str) -> bool:
+        """Tell whether parameters have the values that say nothing: None or "auto"."""
+        return all(
+            (value := self(name)) is None or (isinstance(value, str) and value == AUTO)
+            for name in names
+        )
+
+
+def _alternatives(asked: Asked, labelled: bool, forms: dict[str, Any]) -> tuple[Spec, ...]:
+    """Return what ``kernels="best"`` chooses from, the simplest first, as far as others fit.
+
+    A strength that is given is that of all.
+    """
+    found: dict[str, Spec] = {}
+    free = asked.untouched("p", "solver", "rho", "index_set") and not asked("debias")
+    pure = only_linear(forms["linear"])
+    if free and asked.untouched("degree"):
+        ridge = asked.but(degree=1, p=2.0, standardize_terms=False, subsample=None)
+        found["ridge"] = _specify(ridge, labelled, forms["linear"], True)
+    terms = asked.but(p=1.0) if free else asked
+    found["monomials"] = _specify(terms, labelled, forms["linear"], True)
+    if free and pure and isinstance(found["monomials"].loss, SmoothLoss):
+        found["greedy"] = _specify(
+            asked.but(solver="greedy", subsample=None), labelled, forms["linear"], True
+        )
+    found["auto"] = _specify(asked, labelled, forms["auto"], True)
+    smooth = isinstance(found["monomials"].loss, SmoothLoss)
+    if smooth and asked.untouched("solver", "rho", "index_set", "standardize_terms", "subsample"):
+        exponents = asked("p")
+        if (exponents is None or np.all(np.atleast_1d(exponents) == 1)) and not asked("debias"):
+            found["widths"] = _specify(asked, labelled, forms["widths"], True)
+            found["both"] = _specify(asked, labelled, forms["both"], True)
+    return tuple(
+        replace(one, label=name, search=one.search or _one_strength(one.strength))
+        for name, one in found.items()
+    )
+
+
+def _one_strength(strength: float) -> Search:
+    """Return a search that has nothing to choose: it scores a strength that is given."""
+    return Search([strength], 1, None, False, False, None)
+
+
+def _search(asked: Asked, widths: bool, chooses: bool) -> Search | None:
+    """Return what cross-validation chooses from; None where there is nothing to choose.
+
+    ``chooses`` tells whether a strength that is not given is chosen.
+    """
+    if asked.has("alphas"):
+        flags = bool(asked("one_standard_error")), bool(asked("debias"))
+        grid = asked("alphas"), asked("n_alphas")
+        search = Search(*grid, asked("cv"), *flags, asked("n_jobs"))
+    elif asked("alpha", np.nan) is not None or not chooses:
+        return None
+    else:
+        search = Search(None, STRENGTHS, None, False, False, None)
+    if not widths:
+        return search
+    search = replace(search, ratios=WIDTH_STRENGTHS, most_rows=WIDTH_CHOICE_ROWS)
+    return replace(search, split_rows=WIDTH_SPLIT_ROWS)
+
+
+def _specify(asked: Asked, labelled: bool, kernels: Any, chooses: bool = False) -> Spec:
+    """Resolve parameters with given kernels.
+
+    ``chooses`` tells whether strength or number of terms are chosen even where they could be found
+    otherwise, or have a default.
+    """
     widths = uses_widths(kernels)
     parts = both_parts(kernels) if widths else None
     if parts is not None:
-        if words := _refusal(estimator):
+        if words := _refusal(asked):
             raise ValueError(words)
-        first, last = (_specify(estimator, labelled, part) for part in parts)
+        first, last = (_specify(asked, labelled, part, chooses) for part in parts)
         if last.search is not None:
             last = replace(last, search=replace(last.search, split_rows=BOTH_SPLIT_ROWS))
         return replace(last, first=_first(first))
-    asked = partial(getattr, estimator)
     solver, p = asked("solver", "auto"), asked("p", 2.0)
     greedy = solver if isinstance(solver, Greedy) else None
     if isinstance(solver, str) and solver == "greedy":
         greedy = Greedy(MOST_TERMS)
-    degrees = _degrees(asked("degree", 0), widths)
-    search = None
-    if hasattr(estimator, "alphas"):
-        debias = bool(asked("debias"))
-        flags = bool(asked("one_standard_error")), debias
-        search = Search(asked("alphas"), asked("n_alphas"), asked("cv"), *flags, asked("n_jobs"))
-        if greedy is not None:
-            p = 1.0
-        elif p is None:  # one where kernels are selected
-            p = 1.0 if (debias or uses_maps(kernels)) and solver != "full-pass" else None
-        if widths:
-            search = replace(search, ratios=WIDTH_STRENGTHS, most_rows=WIDTH_CHOICE_ROWS)
-            search = replace(search, split_rows=WIDTH_SPLIT_ROWS)
-    if p is None:
-        p = 1.0 if widths or (isinstance(solver, str) and solver == "working-set") else 4 / 3
+    degrees = _degrees(asked("degree", 0), widths, kernels)
+    search = _search(asked, widths, chooses)
+    if greedy is not None and search is not None:
+        p = 1.0
+    elif p is None:
+        selects = widths or uses_maps(kernels) or bool(asked("debias"))
+        selects = selects and not (isinstance(solver, str) and solver == "full-pass")
+        p = 1.0 if selects or (isinstance(solver, str) and solver == "working-set") else 4 / 3
     rho = asked("rho", None)
     family = Widths(rho) if widths else Products(asked("index_set", "auto"), rho, degrees)
     terms = asked("standardize_terms", False)
@@ -116,7 +233,7 @@ def _specify(estimator: Any, labelled: bool, kernels: Any) -> Spec:
     centres = isinstance(standardize, bool | np.bool_) and bool(standardize)
     strength = asked("alpha", np.nan)
     if strength is None:  # one that is no number is found on the way
-        strength = np.nan if widths else PLAIN_STRENGTH
+        strength = np.nan if widths or search is not None else PLAIN_STRENGTH
     fields = {
         "kernels": kernels,
         "degrees": degrees,
@@ -137,6 +254,7 @@ def _specify(estimator: Any, labelled: bool, kernels: Any) -> Spec:
         "verbose": asked("verbose", 0),
         "max_memory": budget(asked("max_memory", None)),
         "search": search,
+        "free_degree": isinstance(asked("degree"), str) and rho is None and not widths,
         "subsample": asked("subsample", None),
     }
     spec = Spec(**fields)
@@ -176,10 +294,9 @@ def _first(terms: Spec) -> Spec:
     return replace(terms, degrees=family.degrees, family=family, search=search, **fixed)
 
 
-def _refusal(estimator: Any) -> str:
+def _refusal(asked: Asked) -> str:
     """Say what ``kernels="both"`` cannot have of what was asked for; empty if nothing."""
-    p, rho = getattr(estimator, "p", None), getattr(estimator, "rho", None)
-    kind = getattr(estimator, "index_set", "auto")
+    p, rho, kind = asked("p"), asked("rho"), asked("index_set", "auto")
     if p is not None and np.any(np.atleast_1d(p) != 1):
         return f'p must be None or 1 for kernels="both"; got {p}. Use kernels="widths".'
     if rho is None and kind == "auto":
@@ -190,10 +307,10 @@ def _refusal(estimator: Any) -> str:
     )
 
 
-def _degrees(asked: Any, widths: bool) -> tuple[Any, ...]:
+def _degrees(asked: Any, widths: bool, kernels: Any) -> tuple[Any, ...]:
     """Return the degrees asked for, each once; None for all columns, which only widths can have."""
     if isinstance(asked, str):
-        return (None,) if widths else (PRODUCT_DEGREE,)
+        return (None,) if widths else (PAIR_DEGREE if uses_maps(kernels) else PRODUCT_DEGREE,)
     if asked is None:
         if not widths:
             raise ValueError(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from .losses import Squared
 from .solvers import Greedy
 
 SPACE, MINUS, TIMES = "\u00a0", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
@@ -129,6 +130,59 @@ def listing(items: Sequence[str]) -> str:
 def plural(size: float, noun: str) -> str:
     """Return for instance ``"1 term"`` or ``"1,200 terms"``."""
     return f"{count(size)} {noun}{'' if size == 1 else 's'}"
+
+
+def second_measure(table: Any) -> str:
+    """Return the column of a table of terms that stands beside the spread: what is known of it."""
+    return "loss_without" if table["loss_without"].notna().any() else "share"
+
+
+def accuracy_of(estimator: Any) -> str:
+    """Return what the loss without a term is a loss of."""
+    if not estimator.labelled:
+        return "R²"
+    return (
+        "R²" if isinstance(estimator.loss, Squared) or estimator.loss == "squared" else "log loss"
+    )
+
+
+def second_name(estimator: Any, table: Any) -> str:
+    """Return the name of what stands beside the spread, for the head of a column."""
+    if second_measure(table) == "share":
+        return "share of variance"
+    return "R² lost" if accuracy_of(estimator) == "R²" else "log loss gained"
+
+
+def measure_meaning(estimator: Any, table: Any, anova: bool) -> list[str]:
+    """Return what the two numbers of a term mean, a sentence for each."""
+    unit = "decision values" if estimator.labelled else "predictions, in the unit of the target"
+    several = "; all classes together" * (len(getattr(estimator, "classes_", ())) > 2)
+    said = [
+        f"Spread is the standard deviation of what a term adds to {unit}, over the training rows"
+        f"{several}."
+    ]
+    if table["spread"].isna().any():
+        said = [
+            "Spreads are not known in this model file of an earlier version: terms are in the "
+            "order of their shares."
+        ]
+    if second_measure(table) == "loss_without":
+        name = second_name(estimator, table)
+        change = "R² falls" if accuracy_of(estimator) == "R²" else "the log loss rises"
+        of = " (of each class against the others, added up)" if several else ""
+        return [
+            *said,
+            f"{name[0].upper()}{name[1:]} is by how much {change}{of} on the training rows if the "
+            "term is left out and the others are scaled anew, their shapes unchanged.",
+        ]
+    if anova:
+        meaning = "the part of the variance that the model would have if columns were independent"
+    else:
+        meaning = (
+            "the covariance of a term with the predictions over their variance, on the training "
+            "rows; one below zero works against other terms"
+        )
+    return [*said, f"Share is {meaning}. What accuracy loses without a term was not computed."]
 
 
 def certificate(estimator: Any) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import Array, Index, Product
 from ..certificate import Certificate, from_norm
+from ..deadline import check
 from ..dual import Columns, DualSolution, GramSystem, System, solve
 from ..families import KernelFamily, ProductFamily, WeightedFamily
 from ..memory import refuse_bytes
@@ -183,6 +184,7 @@ class Reduced:
         least, relaxed = np.inf, False
         norm = 0.0
         for _ in range(REDUCED_ITERATIONS):
+            check()
             eta = self.eta
             zeta = 1 / (self.above.T @ (1 / eta))
             trial = solve(problem, self.system(zeta), solution, tol / 100)

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from ..arrays import Array, Product
 from ..bases import BaseKernels, FeatureBlocks, GramStack
+from ..deadline import check
 from ..families import Interactions, Monomials, ProductFamily, WeightedFamily
 from ..limits import MATRIX_BATCH_BYTES
 
@@ -193,10 +194,12 @@ class ProductSums:
         powers = np.array([[v.count(j) for j in range(self.grid.count)] for v in nodes])
         out = np.zeros(len(nodes))
         for rows in self.bases.row_blocks(MATRIX_BATCH_BYTES // len(nodes)):
+            check()
             outer = alpha[rows] @ alpha.T
             products = np.repeat(outer[None], len(nodes), axis=0)
             cross = self.bases.cross_rows(rows)
             for j in range(self.grid.count):
+                check()
                 kernel = cross.kernel(j)
                 for least in np.unique(powers[:, j]).tolist():
                     products[powers[:, j] == least] *= self._factor(kernel, least)

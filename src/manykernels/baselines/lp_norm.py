@@ -99,8 +99,8 @@ class LpNormMKL(Regression, BaseLpNorm):
 
     Attributes
     ----------
-    terms_, theta_, coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
-n_iter_, history_ :
+    terms_, theta_, term_coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
+n_iter_, history_, alpha_ :
         As for :class:`manykernels.MKLRegressor`.
 
     References

@@ -58,8 +58,8 @@ class MonomialLasso(Regression, FamilyMachine):
 
     Attributes
     ----------
-    terms_, theta_, coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
-n_iter_, history_ :
+    terms_, theta_, term_coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
+n_iter_, history_, alpha_ :
         As for :class:`manykernels.MKLRegressor`; ``theta_`` holds the shares of the terms in
         :math:`\|w\|_1`, ``n_iter_`` the number of strengths on the path.
 
@@ -74,6 +74,7 @@ n_iter_, history_ :
     """
 
     kernels = "linear"
+    takes_tables = False  # one coefficient for each monomial of columns
     loss = "squared"
     p = 1.0
 

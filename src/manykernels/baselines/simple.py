@@ -3,7 +3,8 @@
 The linear model is ridge regression for numbers, with the strength chosen by leave-one-out errors,
 and logistic regression for classes, with the strength chosen in three folds; both on standardised
 columns, with an indicator for each level of a category. The constant is the mean of the training
-targets, or their most frequent class.
+targets, or their most frequent class with the classes' frequencies as probabilities. Both are
+fitted to the training rows of the model that they are compared with, and scored on the same rows.
 """
 
 from __future__ import annotations
@@ -14,16 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegressionCV, RidgeCV
-from sklearn.metrics import accuracy_score, r2_score
-from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+from sklearn.metrics import accuracy_score, log_loss, r2_score, roc_auc_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ..arrays import Array
-
-FOLDS = 5
-"""Folds in which a linear model is scored where its training rows are not known."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,9 @@ class SimpleModels:
         The classes, None for numbers.
     constant : float or str
         Mean of the training targets, or their most frequent class.
+    frequencies : ndarray of shape (n_classes,), optional
+        Frequencies of the classes in the training rows; None for numbers, and in model files from
+        before they were kept.
     """
 
     codes: list[list[float]]
@@ -51,6 +52,7 @@ class SimpleModels:
     intercepts: Array
     classes: Array | None
     constant: Any
+    frequencies: Array | None = None
 
     @classmethod
     def fit(
@@ -67,33 +69,87 @@ class SimpleModels:
         if not classes:
             return cls(*fitted, None, float(np.mean(y)))
         labels, counts = np.unique(y, return_counts=True)
-        return cls(*fitted, labels, labels[np.argmax(counts)].item())
+        return cls(*fitted, labels, labels.tolist()[int(np.argmax(counts))], counts / counts.sum())
+
+    def decision(self, X: Array) -> Array:
+        """Return the values of the linear function, of shape (n, n_outputs)."""
+        rows = (indicators(X, self.codes) - self.middle) / self.spread
+        return np.asarray(rows @ self.slopes + self.intercepts)
 
     def predict(self, X: Array) -> Array:
         """Return the predictions of the linear model."""
-        rows = (indicators(X, self.codes) - self.middle) / self.spread
-        values = rows @ self.slopes + self.intercepts
+        values = self.decision(X)
         if self.classes is None:
             return values[:, 0]
         best = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
         return self.classes[best]
 
-    def scores(self, X: Array, y: Array) -> dict[str, float]:
-        """Return R^2 or the accuracy of both models on some rows, by name."""
-        score, name = r2_score, "mean"
-        if self.classes is not None:
-            score, name = accuracy_score, "most frequent class"
+    def probabilities(self, X: Array) -> Array:
+        """Return the linear model's probabilities of the classes."""
+        values = self.decision(X)
+        if values.shape[1] > 1:
+            return np.asarray(softmax(values, axis=1))
+        second = expit(values)
+        return np.hstack([1 - second, second])
+
+    def measures(self, X: Array, y: Array) -> dict[str, dict[str, float]]:
+        """Return the measures of both models on some rows, by the model's name."""
         constant = np.full(len(y), self.constant)
-        return {"linear model": float(score(y, self.predict(X))), name: float(score(y, constant))}
+        if self.classes is None:
+            return {"linear model": measures(y, self.predict(X)), "mean": measures(y, constant)}
+        known = None
+        if self.frequencies is not None:
+            known = np.tile(self.frequencies, (len(y), 1))
+        return {
+            "linear model": measures(y, self.predict(X), self.probabilities(X), self.classes),
+            "most frequent class": measures(y, constant, known, self.classes),
+        }
 
 
-def linear_model(classes: bool, centre: bool = True) -> Pipeline:
-    """Return the linear model, not fitted; sparse rows cannot be centred."""
+def measures(
+    y: Array, predicted: Array, probabilities: Array | None = None, classes: Array | None = None
+) -> dict[str, float]:
+    """Return how good predictions are, by the name of the measure; the first is the main one.
+
+    For numbers R² (unless targets are all the same), the root of the mean squared error and the
+    mean absolute error, both in the unit of the target. For classes accuracy and, with
+    probabilities, the mean log loss and the area under the ROC curve (AUC): with more than two
+    classes the mean over the classes, each against the others. Without rows of all classes there is
+    no AUC.
+    """
+    if classes is None:
+        errors = np.asarray(predicted, dtype=float) - np.asarray(y, dtype=float)
+        found = {} if len(y) < 2 or not np.ptp(y) > 0 else {"R²": float(r2_score(y, predicted))}
+        return found | {
+            "RMSE": float(np.sqrt(np.mean(errors**2))),
+            "mean absolute error": float(np.mean(np.abs(errors))),
+        }
+    found = {"accuracy": float(accuracy_score(y, predicted))}
+    if probabilities is None:
+        return found
+    found["log loss"] = float(log_loss(y, probabilities, labels=classes))
+    truth = np.asarray(y)[:, None] == classes
+    if truth.any(axis=0).all() and len(classes) > 1:
+        pairs = [(truth[:, 1], probabilities[:, 1])]
+        if len(classes) > 2:
+            pairs = list(zip(truth.T, probabilities.T, strict=True))
+        found["AUC"] = float(np.mean([roc_auc_score(*pair) for pair in pairs]))
+    return found
+
+
+def measures_of(estimator: Any, X: Any, y: Array) -> dict[str, float]:
+    """Return how good the predictions of a fitted estimator are on some rows, by measure."""
+    known = estimator.predict_proba(X) if hasattr(estimator, "predict_proba") else None
+    return measures(y, estimator.predict(X), known, getattr(estimator, "classes_", None))
+
+
+def linear_model(classes: bool) -> Pipeline:
+    """Return the linear model, not fitted."""
     last: Any = RidgeCV(np.logspace(-3, 5, 17))
     if classes:
         grid: dict[str, Any] = {"Cs": np.logspace(-3, 2, 6), "l1_ratios": (0,), "cv": 3}
         last = LogisticRegressionCV(**grid, scoring="accuracy", use_legacy_attributes=False)
-    return make_pipeline(StandardScaler(with_mean=centre), last)
+    return make_pipeline(StandardScaler(), last)
 
 
 def indicators(X: Array, codes: Sequence[Sequence[float]]) -> Array:
@@ -103,16 +159,3 @@ def indicators(X: Array, codes: Sequence[Sequence[float]]) -> Array:
         for j, own in enumerate(codes)
     ]
     return np.hstack(parts)
-
-
-def cross_validated(X: Any, y: Array, classes: bool, centre: bool = True) -> float | None:
-    """Return the mean score of the linear model in folds; None with too few rows of a class."""
-    split = StratifiedKFold if classes else KFold
-    folds = split(FOLDS, shuffle=True, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            value = float(cross_val_score(linear_model(classes, centre), X, y, cv=folds).mean())
-        except ValueError:
-            return None
-    return value if np.isfinite(value) else None

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ..arrays import Array, Product
 from ..backend import dense, filled, on_host, take
+from ..deadline import check
 from ..limits import PART_ENTRIES
 
 Products = Sequence[Product]
@@ -41,6 +42,7 @@ def products_of_columns(features: Any, products: Products) -> Array:
     order = np.argsort(degrees, kind="stable")
     start = int(np.count_nonzero(degrees == 0))
     for degree in np.unique(degrees[degrees > 0]).tolist():
+        check()
         which = order[start : start + int(np.count_nonzero(degrees == degree))]
         numbers = chain.from_iterable(products[i] for i in which.tolist())
         table = np.fromiter(numbers, dtype=int, count=degree * len(which)).reshape(-1, degree)
@@ -91,6 +93,7 @@ def _multiply(features: Any, table: Array, out: Array) -> None:
     _multiply(features, table[starts, :-1], prefixes)
     last = table[:, -1]
     for i, (start, stop) in enumerate(pairwise([*starts.tolist(), len(table)])):
+        check()
         out[start:stop, :] = _gather(features, last[start:stop]) * prefixes[i, :]
 
 

@@ -26,6 +26,7 @@ from ..backend import (
     times,
     to_host,
 )
+from ..deadline import check
 from ..limits import BATCH_ENTRIES, CACHED_ROWS, DENSE_COLUMNS, PAIR_ENTRIES
 from .columns import (
     Products,
@@ -162,9 +163,11 @@ class FeatureBlocks:
         xp, parts = namespace(values), [values[:0, :]]
         if self.single:
             for part in self.batches(products):
+                check()
                 parts.append(self.products(products[part])[0].T @ values)
         else:
             for product in products:
+                check()
                 first, last = self._halves(product)
                 columns = [values[:, c][:, None] for c in range(values.shape[1])]
                 tables = [first.T @ (last * column) for column in columns]
@@ -179,9 +182,11 @@ class FeatureBlocks:
         total = filled(0.0, (self.rows, scaled.shape[1]), self.features)
         if self.single:
             for part in self.batches(products):
+                check()
                 total += self.products(products[part])[0] @ scaled[part, :]
             return total
         for product in products:
+            check()
             first, last = self._halves(product)
             shape = first.shape[1], last.shape[1]
             if shape[0] < shape[1]:
@@ -240,6 +245,7 @@ class FeatureBlocks:
         total = filled(0.0, (self.rows, (other or self).rows), self.features)
         roots = np.sqrt(weights) if np.all(weights >= 0) else None
         for part in self.batches(products):
+            check()
             left, owners = self.products(products[part], scales[part])
             if other is None and roots is not None:
                 left = left * beside(roots[part][owners], left)
@@ -258,6 +264,7 @@ class FeatureBlocks:
         """
         squares, means = np.zeros(len(products)), np.zeros(len(products))
         for part in self.batches(products):
+            check()
             columns, owners = self.products(products[part], scales[part])
             count = len(squares[part])
             squares[part] = np.bincount(owners, times((columns**2).T, row_weights), count)
@@ -326,6 +333,7 @@ class FeatureBlocks:
         inside = self.offsets[first:-1] - self.offsets[first]
         height = max(1, PAIR_ENTRIES // max(1, right.shape[1]))
         for start in range(first, self.count, height):
+            check()
             stop = min(start + height, self.count)
             left = self.blocks(start, stop)
             table = filled(0.0, (left.shape[1], right.shape[1]), right)
@@ -362,6 +370,7 @@ class FeatureBlocks:
             for j in range(self.count):
                 grown = state
                 for power, weight in enumerate(weights):
+                    check()
                     grown = self.extend(grown, j)
                     out[j, power] = float(_forms(grown, weight, rows).sum())
             return out
@@ -369,6 +378,7 @@ class FeatureBlocks:
             stop = min(start + DENSE_COLUMNS, self.count)
             block = dense(self.blocks(start, stop))
             for c in range(state.shape[1]):
+                check()
                 grown = block * state[:, c][:, None]
                 for power, weight in enumerate(weights):
                     if power:

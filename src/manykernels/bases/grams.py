@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import Array, Product
 from ..backend import beside, double, filled, namespace, on_host, take, times, to_host
+from ..deadline import check
 from ..limits import DEVICE_BLOCK_BYTES, HOST_BLOCK_BYTES
 from .columns import Products, Scales, split_rows
 
@@ -81,6 +82,7 @@ class GramStack:
     def product(self, product: Sequence[int]) -> Array:
         """Return the matrix of a product kernel; O(n m D)."""
         out = self.filled(1.0)
+        check()
         for j in product:
             out *= self.kernel(j)
         return out
@@ -113,6 +115,7 @@ class GramStack:
         """Return weighted means of the matrices' diagonals and of all their entries."""
         squares, means = np.zeros(len(products)), np.zeros(len(products))
         for i, product in enumerate(products):
+            check()
             gram = self.product(product)
             squares[i] = row_weights @ to_host(namespace(gram).linalg.diagonal(gram))
             means[i] = row_weights @ times(gram, row_weights)
@@ -149,6 +152,7 @@ class GramStack:
             left_grams, right_grams = (take(self.grams, some, axis=0) for some in (first, second))
             factors = beside(table, self.grams)
             for rows in self._rows_at_a_time(len(first)):
+                check()
                 inner = xp.tensordot(factors, double(right_grams[:, rows, :]), axes=1)
                 inner *= left_grams[:, rows, :]
                 part = xp.sum(inner, axis=0)
@@ -207,6 +211,7 @@ class GramStack:
         count, xp = self.count - first, namespace(state)
         table = np.zeros((count, count))
         for rows in self._rows_at_a_time(count):
+            check()
             grams = double(self.grams[first:, rows, :])
             weighted = grams * state[rows, :]
             part = xp.reshape(weighted, (count, -1)) @ xp.reshape(grams, (count, -1)).T
@@ -226,6 +231,7 @@ class GramStack:
             gram = double(self.grams[j, rows, :])
             power = gram
             for position, weight in enumerate(weighted):
+                check()
                 if position:
                     power = power * gram
                 out[j, position] = _inner(power, weight)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..backend import beside, filled
+from ..deadline import check
 from ..limits import BATCH_ENTRIES, PAIR_COLUMNS, PAIR_ENTRIES
 from .columns import products_of_table
 
@@ -26,6 +27,7 @@ def sum_of_tables(features: Any, tables: Iterable[Array], weights: Iterable[Arra
     room = max(1, BATCH_ENTRIES // max(1, rows))
     for table, own in zip(tables, weights, strict=True):
         for start in range(0, len(table), room):
+            check()
             columns = products_of_table(features, table[start : start + room])
             columns *= beside(np.sqrt(own[start : start + room])[:, None], columns)
             total += columns.T @ columns  # of one array with itself: half the work
@@ -39,6 +41,7 @@ def inner_of_pairs(features: Array, vectors: Array, strict: bool) -> Array:
     for c, vector in enumerate(vectors.T):
         weighted = features * vector[:, None]
         for start, stop, places in blocks_of_pairs(count, strict):
+            check()
             table = features[:, start:stop].T @ weighted[:, start:]
             for row, (first, place) in zip(table, places, strict=True):
                 out[c, place] = row[first:]
@@ -50,6 +53,7 @@ def combine_pairs(features: Array, coefficients: Array, strict: bool) -> Array:
     count, out = features.shape[1], np.zeros((features.shape[0], coefficients.shape[1]))
     for c, own in enumerate(coefficients.T):
         for start, stop, places in blocks_of_pairs(count, strict):
+            check()
             table = np.zeros((stop - start, count - start))
             for row, (first, place) in zip(table, places, strict=True):
                 row[first:] = own[place]

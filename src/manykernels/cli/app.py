@@ -11,6 +11,7 @@ import typer
 from .. import __version__
 from ..registry import EXPERIMENTS
 from . import table_commands
+from .export import export
 from .problems import problems
 
 app = typer.Typer(
@@ -28,7 +29,8 @@ def root(
 ) -> None:
     """Predict a column of a table, and learn which variables act together.
 
-    Start with: manykernels demo, then: manykernels fit TABLE --target COLUMN
+    Start with: manykernels sample diabetes.csv, then: manykernels fit diabetes.csv --target
+    progression
     """
     if version:
         typer.echo(__version__)
@@ -39,6 +41,26 @@ app.command()(table_commands.fit)
 app.command()(table_commands.predict)
 app.command()(table_commands.explain)
 app.command()(table_commands.report)
+app.command()(export)
+
+
+@app.command()
+@problems()
+def sample(
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="CSV file to write.")] = Path(
+        "diabetes.csv"
+    ),
+) -> None:
+    """Write a small table to try the commands on: 442 patients with diabetes.
+
+    The column to predict is progression: how far the disease went in a year.
+    """
+    from .sample import write_sample
+
+    write_sample(out)
+    typer.echo(
+        f"Wrote {out}: 442 rows, 11 columns. Now: manykernels fit {out} --target progression"
+    )
 
 
 @app.command()

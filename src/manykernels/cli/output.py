@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
-from math import isfinite
+from math import isfinite, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +16,36 @@ from rich import box
 from rich.console import Console as Screen
 from rich.table import Table
 
+from ..checkpoint import CheckpointWarning
+from ..function import AnovaTerms, mattering
 from ..how_sure import how_to_run
-from ..words import certificate, p_value, plural
+from ..words import (
+    NO_NUMBER,
+    certificate,
+    measure_meaning,
+    number,
+    p_value,
+    plural,
+    second_measure,
+    second_name,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..tables import Settings, Split, TableModel
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Write what there is to say about checkpoints as notes on stderr."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", CheckpointWarning)
+        try:
+            yield
+        finally:
+            for warning in caught:
+                sys.stderr.write(f"note: {warning.message}\n")
 
 
 class Console:
@@ -57,7 +83,7 @@ def show_split(
     """Say what was found in a table of given size, before the work begins."""
     from ..tables import Category, Moment, Number
 
-    kinds = [type(column) for column in split.encoder.columns]
+    kinds = [type(column) for column in split.encoder.columns_]
     used = ", ".join(
         f"{kinds.count(kind)} of {words}"
         for kind, words in ((Number, "numbers"), (Category, "categories"), (Moment, "dates"))
@@ -83,20 +109,22 @@ def show_fit(
     for note in summary["notes"]:
         if note not in said:
             console.say(f"note: {note}")
-    if summary["scores"]:
-        console.say(f"\n{summary['metric']} on {summary['rows_test']:,} held-out rows")
+    found = summary.get("measures") or {}
+    if found:
+        console.say(f"\non {summary['rows_test']:,} {summary['evaluated_on']}")
+        names = list(found["this model"])
         rows = [
-            {"model": name, summary["metric"]: f"{round(score, 3) + 0.0:.3f}"}
-            for name, score in summary["scores"].items()
+            {"model": model, **{name: _measure(name, own.get(name)) for name in names}}
+            for model, own in found.items()
         ]
-        console.table(rows, (summary["metric"],))
+        console.table(rows, tuple(names))
     console.say(
         f"best {len(estimator.terms_)} of {plural(estimator.n_kernels_, 'kernel')}, in "
         f"{plural(len(table), 'term')}; {summary['seconds']:.1f} s"
     )
-    console.say(certificate(estimator))
-    _terms(console, table, top)
+    _terms(console, model, table, top)
     _how_sure(console, model, table)
+    console.say(f"\nthe optimum: {certificate(estimator)}")
     for kind, path in written.items():
         held = "; it holds the training rows" if estimator.function_.holds_rows else ""
         console.say(f"{kind} written to {path}{held if kind == 'model' else ''}")
@@ -111,9 +139,9 @@ def show_terms(console: Console, model: TableModel, top: int) -> None:
         f"{summary['task']} of {summary['target']!r}, trained on {summary['rows_train']:,} rows of "
         f"{summary.get('file', 'a table')}"
     )
-    console.say(certificate(model.estimator))
-    _terms(console, table, top)
+    _terms(console, model, table, top)
     _how_sure(console, model, table)
+    console.say(f"\nthe optimum: {certificate(model.estimator)}")
     console.data({**facts(model), "terms": records(table.head(top))})
 
 
@@ -166,28 +194,41 @@ def facts(model: TableModel) -> dict[str, Any]:
     return {**model.summary, **found}
 
 
-def _terms(console: Console, table: pd.DataFrame, top: int) -> None:
-    keys = ["term", "degree", "share", *(["p_value", "sure"] if "sure" in table else [])]
+def _terms(console: Console, model: TableModel, table: pd.DataFrame, top: int) -> None:
+    """List the strongest terms, and for each variable that matters at least one."""
+    estimator = model.estimator
+    terms = estimator.function_.terms
+    second = second_measure(table)
+    keys = ["term", "degree", "spread", second]
+    keys += ["p_value", "sure"] if "sure" in table else []
+    name = second_name(estimator, table)
     rows = [
         {
             "term": str(term),
             "variables": str(degree),
-            "share": _percent(share),
+            "spread": NO_NUMBER if isnan(spread) else number(spread),
+            name: _percent(other) if second == "share" else f"{round(other, 4) + 0.0:.4f}",
             **(
                 {"p-value": p_value(known[0]), "stands": "yes" if known[1] else ""} if known else {}
             ),
         }
-        for term, degree, share, *known in zip(*(table[key] for key in keys), strict=True)
+        for term, degree, spread, other, *known in zip(*(table[key] for key in keys), strict=True)
     ]
-    if rows:
-        whole = "the variance of predictions"
-        if "spread" in table:  # by functional ANOVA
-            whole = "the variance of the model if its columns were independent"
-        console.say(f"\nterms, by their share of {whole}")
-    console.table(rows[:top], ("variables", "share", "p-value"))
-    if len(rows) > top:
-        rest = _percent(float(table["share"].iloc[top:].sum()))
-        console.say(f"{len(rows) - top} more terms, {rest} together")
+    if not rows:
+        return
+    columns = [terms.columns(term) for term in table["term"]]
+    sizes = table["spread"] if table["spread"].notna().all() else table["share"].abs()
+    listed, seen = list(range(min(top, len(rows)))), {c for own in columns[:top] for c in own}
+    for place in mattering(sizes.tolist(), columns):
+        if not seen.issuperset(columns[place]):
+            listed.append(place)
+            seen.update(columns[place])
+    console.say("\nterms, by their spread")
+    console.table([rows[place] for place in listed], ("variables", "spread", name, "p-value"))
+    if len(rows) > len(listed):
+        console.say(f"{plural(len(rows) - len(listed), 'more term')}; --top lists more")
+    for sentence in measure_meaning(estimator, table, isinstance(terms, AnovaTerms)):
+        console.say(sentence)
 
 
 def _how_sure(console: Console, model: TableModel, table: pd.DataFrame) -> None:
@@ -198,6 +239,12 @@ def _how_sure(console: Console, model: TableModel, table: pd.DataFrame) -> None:
     console.say("\nhow sure")
     for text in model.how_sure.sentences(table):
         console.say(text)
+
+
+def _measure(name: str, value: float | None) -> str:
+    if value is None:
+        return NO_NUMBER
+    return number(value) if name in ("RMSE", "mean absolute error") else f"{value:.3f}"
 
 
 def _percent(share: float) -> str:

@@ -7,14 +7,22 @@ import os
 import shlex
 import sys
 from dataclasses import replace
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..registry import AUTO, GAP_RULES, TABLE_KERNELS, TASKS
-from .output import Console, records, show_fit, show_row, show_split, show_terms
+from .options import SURE_SECONDS, degrees_of, one_of, seconds_of, share_of
+from .output import (
+    Console,
+    records,
+    show_fit,
+    show_row,
+    show_split,
+    show_terms,
+    warnings_as_notes,
+)
 from .problems import problems
 
 if TYPE_CHECKING:
@@ -25,20 +33,21 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON to stdout, for pr
 Na = Annotated[
     list[str] | None, typer.Option(help="A value that means missing, such as '?'. Repeatable.")
 ]
-Encoding = Annotated[str, typer.Option(help="Encoding of a text file, such as latin-1.")]
+Encoding = Annotated[str, typer.Option(help="Encoding of a text file, such as cp1252.")]
+Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file that has several.")]
 Separator = Annotated[
     str | None, typer.Option(help="Separator of a text file. By default from its header row.")
 ]
-
-SURE_SECONDS = 90
-"""Seconds for the test of how sure terms are, unless --seconds says otherwise. Set by judgement:
-all 50 splits of 824 rows of 8 columns (concrete) take less than half of it on one core."""
 
 
 @problems()
 def fit(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help=".csv, .tsv, .parquet or .feather, also .gz.")
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help=".csv, .tsv, .parquet or .feather, also .gz; .xlsx; a folder of .csv or .parquet.",
+        ),
     ],
     target: Annotated[str, typer.Option(help="Column to predict.")],
     task: Annotated[
@@ -48,12 +57,17 @@ def fit(
         str,
         typer.Option(
             help="Most variables in one term; of several, as in 2,3, the best is taken. "
-            "auto: 2, 1 with thousands of columns, all with --kernels widths or both."
+            "auto: 2 (3 for products of columns), fewer with thousands of columns, all with "
+            "--kernels widths or both."
         ),
     ] = AUTO,
     kernels: Annotated[
-        str, typer.Option(help=f"Functions of a column: {', '.join(TABLE_KERNELS)}.")
-    ] = AUTO,
+        str,
+        typer.Option(
+            help="Kind of model; best is the one that predicts best on rows left out: "
+            f"{', '.join(TABLE_KERNELS)}."
+        ),
+    ] = "best",
     test: Annotated[
         float, typer.Option(help="Share of rows held out for the score; 0 for none.")
     ] = 0.2,
@@ -70,12 +84,29 @@ def fit(
         list[str] | None,
         typer.Option(help="Keep a column that looks like an identifier. Repeatable."),
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="Column, such as patient: rows of one value are never on both sides of a split."
+        ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(help="Column, such as date: train on earlier rows, validate on later ones."),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Stop at identifiers and free text; by default they are left out."
+        ),
+    ] = False,
     missing: Annotated[
         str, typer.Option(help="impute: fill gaps and mark them. refuse: stop at any gap.")
     ] = GAP_RULES[0],
     na: Na = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
+    sheet: Sheet = None,
     max_rows: Annotated[
         int, typer.Option(min=20, help="Most rows to train on; of more these are drawn at random.")
     ] = 100_000,
@@ -100,6 +131,14 @@ def fit(
             f"{SURE_SECONDS} by default."
         ),
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Keep the state of the work there: the same command goes on where a process "
+            "was killed.",
+        ),
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many terms to list.")] = 12,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     as_json: Json = False,
@@ -122,38 +161,43 @@ def fit(
     )
 
     console, verbose = Console(as_json), 0 if quiet else 1
-    limit = _seconds(seconds, how_sure)
+    limit = seconds_of(seconds, how_sure)
     settings = Settings(
         target=target,
-        task=_one_of("--task", task, AUTO, *TASKS),
-        degree=_degrees(degree),
-        kernels=_one_of("--kernels", kernels, *TABLE_KERNELS),
-        test=_share(test),
+        task=one_of("--task", task, AUTO, *TASKS),
+        degree=degrees_of(degree),
+        kernels=one_of("--kernels", kernels, *TABLE_KERNELS),
+        test=share_of(test),
         seed=seed,
         drop=drop or (),
         categories=category or (),
         keep=keep or (),
-        missing=_one_of("--missing", missing, *GAP_RULES),
+        missing=one_of("--missing", missing, *GAP_RULES),
         max_rows=None if chunked else max_rows,
+        groups=groups,
+        time=time,
+        strict=strict,
+        checkpoint=checkpoint,
     )
-    _writable(model, data)
-    _writable(report, data, model)
+    refuse_unwritable(model, data)
+    refuse_unwritable(report, data, model)
     if report is not None:
         from .. import report as reports  # before the work: it may lack matplotlib
-    if chunked:
+    with warnings_as_notes():
+        if chunked:
 
-        def say(rows: int, sample: Any, split: Any) -> None:
-            show_split(console, data, rows, sample.shape[1], split, settings)
+            def say(rows: int, sample: Any, split: Any) -> None:
+                show_split(console, data, rows, sample.shape[1], split, settings)
 
-        budget = memory_size(memory)
-        fitted, split = fit_chunked(data, settings, budget, verbose, say)
-    else:
-        frame = read(data, na or (), encoding, separator)
-        split = split_table(frame, settings)
-        show_split(console, data, *frame.shape, split, settings)
-        fitted = fit_table(split, settings, verbose)
-    if how_sure:
-        fitted = judge_terms(fitted, split, settings, limit, verbose)
+            budget = memory_size(memory)
+            fitted, split = fit_chunked(data, settings, budget, verbose, say)
+        else:
+            frame = read(data, na or (), encoding, separator, sheet)
+            split = split_table(frame, settings)
+            show_split(console, data, *frame.shape, split, settings)
+            fitted = fit_table(split, settings, verbose)
+        if how_sure:
+            fitted = judge_terms(fitted, split, settings, limit, verbose)
     command = shlex.join(["manykernels", *sys.argv[1:]])
     fitted = replace(fitted, summary={**fitted.summary, "file": data.name, "command": command})
     written = {}
@@ -182,16 +226,18 @@ def predict(
     na: Na = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
+    sheet: Sheet = None,
     as_json: Json = False,
 ) -> None:
     """Predict the rows of a table: one line for each, classes with their probabilities."""
+    from ..frames.written import shown
     from ..store import write_whole
     from ..tables import read
-    from ..tables.written import shown, without_formulas
+    from ..tables.formulas import without_formulas
 
-    _writable(out, data, model)
-    fitted = _load(model)
-    frame = read(data, na or (), encoding, separator)
+    refuse_unwritable(out, data, model)
+    fitted = load_model(model)
+    frame = read(data, na or (), encoding, separator, sheet)
     predictions = fitted.predict(frame)
     for name, values in fitted.encoder.unknown(frame).items():
         typer.echo(
@@ -226,12 +272,13 @@ def explain(
     na: Na = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
+    sheet: Sheet = None,
     as_json: Json = False,
 ) -> None:
     """List the terms of a model, or what each adds to the prediction of one row."""
     from ..tables import TableError, read
 
-    console, fitted = Console(as_json), _load(model)
+    console, fitted = Console(as_json), load_model(model)
     if row is None and data is not None:
         raise TableError(f"which row of {data}? Add --row K, or leave the table out.")
     if row is None:
@@ -239,7 +286,7 @@ def explain(
         return
     if data is None:
         raise TableError(f"--row {row} needs the table that it is a row of. Add its name.")
-    frame = read(data, na or (), encoding, separator)
+    frame = read(data, na or (), encoding, separator, sheet)
     if row > len(frame):
         raise TableError(f"--row {row} is beyond the table's {len(frame):,} rows.")
     show_row(console, fitted, frame.iloc[[row - 1]], label, top)
@@ -255,16 +302,17 @@ def report(
     na: Na = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
+    sheet: Sheet = None,
 ) -> None:
     """Write a report on a model as one HTML file, with scores on the rows given."""
     from .. import report as reports
+    from ..frames import missing_column
+    from ..frames.written import shown
     from ..tables import TableError, read
-    from ..tables.columns import missing_column
-    from ..tables.written import shown
 
-    _writable(out, data, model)
-    fitted = _load(model)
-    frame = read(data, na or (), encoding, separator)
+    refuse_unwritable(out, data, model)
+    fitted = load_model(model)
+    frame = read(data, na or (), encoding, separator, sheet)
     name = fitted.summary["target"]
     if name not in frame.columns:
         raise missing_column(name, frame, "the model's target")
@@ -284,7 +332,8 @@ def report(
     typer.echo(f"Wrote {path}.", err=True)
 
 
-def _load(path: Path) -> TableModel:
+def load_model(path: Path) -> TableModel:
+    """Return the model of a table that a file holds."""
     from ..store import load
     from ..tables import TableError, TableModel
 
@@ -299,43 +348,7 @@ def _load(path: Path) -> TableModel:
     return model
 
 
-def _one_of(option: str, value: str, *allowed: str) -> str:
-    if value not in allowed:
-        raise typer.BadParameter(f"{option} must be one of {', '.join(allowed)}; got {value!r}.")
-    return value
-
-
-def _degrees(text: str) -> list[int] | None:
-    if text == AUTO:
-        return None
-    try:
-        degrees = [int(part) for part in text.split(",")]
-    except ValueError:
-        degrees = []
-    if not degrees or not all(1 <= degree <= 9 for degree in degrees):
-        raise typer.BadParameter(
-            f"--degree must be auto or numbers from 1 to 9, as 3 or 2,3; got {text!r}."
-        )
-    return degrees
-
-
-def _share(value: float) -> float:
-    if not 0 <= value <= 0.9:
-        raise typer.BadParameter(f"--test must be from 0 to 0.9; got {value:g}.")
-    return value
-
-
-def _seconds(value: float | None, how_sure: bool) -> float:
-    if value is None:
-        return SURE_SECONDS
-    if not how_sure:
-        raise typer.BadParameter(f"--seconds {value:g} is the time for --how-sure. Add --how-sure.")
-    if not 0 < value < inf:
-        raise typer.BadParameter(f"--seconds must be above 0; got {value:g}.")
-    return value
-
-
-def _writable(path: Path | None, *others: Path | None) -> None:
+def refuse_unwritable(path: Path | None, *others: Path | None) -> None:
     """Refuse a file that cannot or should not be written, before any work is done."""
     from ..tables import TableError
 

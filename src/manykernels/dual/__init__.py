@@ -58,6 +58,8 @@ class DualSolution:
         Predictions on the training rows.
     objective : float
         The primal value of the predictor, :math:`J(\theta)` up to the solver's tolerance.
+    strength : float
+        The strength of the penalty, where that was found on the way.
     """
 
     alpha: Array
@@ -66,6 +68,7 @@ class DualSolution:
     intercept: Array
     fitted: Array
     objective: float
+    strength: float = np.nan
 
 
 def solve(
@@ -105,7 +108,7 @@ def solve(
     values = system.values(w)
     objective = problem.primal(values + b, float(system.inner(w, w, values).sum()))
     in_features = not isinstance(system, (GramSystem, ConjugateSystem))
-    return DualSolution(alpha, w, in_features, b, values + b, objective)
+    return DualSolution(alpha, w, in_features, b, values + b, objective, problem.strength)
 
 
 def _solve_output(

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..backend import Cholesky, add_to_diagonal, beside, double, take, times, to_host
+from ..deadline import check
 from .systems import Ridge, factorise, live_rows
 
 RESIDUAL = 1e-6
@@ -161,6 +162,7 @@ def conjugate_gradients(
     direction = move = precondition(residual)
     size = np.sum(residual * move, axis=0)
     for _ in range(most):
+        check()
         norms = np.linalg.norm(residual, axis=0)
         if np.all(norms <= tol * size_of_target):
             return point

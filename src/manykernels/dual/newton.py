@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ..arrays import Array
+from ..deadline import check
 from ..losses import NonsmoothLoss, SmoothLoss
 from ..objective import Problem
 from .systems import Ridge
@@ -111,6 +112,7 @@ def newton(
         point, value = guess, objective(guess)
     extra, stalled = 0.0, 0
     for _ in range(300):
+        check()
         slope = s * loss.gradient(y, point.fitted)
         if float(np.sum(s * loss.curvature(y, point.fitted))) < 1e-4 * flat:
             # An intercept has no Newton step without curvature; this much leaves the penalty's.

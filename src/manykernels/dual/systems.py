@@ -19,6 +19,7 @@ from ..backend import (
     times,
     to_host,
 )
+from ..deadline import check
 
 
 class Ridge(NamedTuple):
@@ -235,6 +236,7 @@ def factorise(matrix: Array, even: bool = False) -> tuple[Cholesky, Array | floa
     trial, share = matrix, 0.0
     added: Array | float = 0.0
     while True:
+        check()
         try:
             return Cholesky(trial), added
         except LinAlgError:

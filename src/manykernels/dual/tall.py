@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import Array, Index
 from ..backend import beside, namespace, on_host, take, to_host
+from ..deadline import check
 from ..families import KernelFamily
 from ..limits import TALL_BYTES
 from .conjugate import ConjugateSystem
@@ -63,6 +64,7 @@ class TallColumns:
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield the rows of each block and its columns."""
         for start in range(0, self.rows, self.height):
+            check()
             rows = slice(start, min(start + self.height, self.rows))
             yield rows, self.make(rows)
 
@@ -239,6 +241,7 @@ def smaller_system(columns: Array | TallColumns, factors: Array) -> System:
     gram: Any = 0.0
     width = max(GRAM_COLUMNS, 4 * rows)
     for start in range(0, features, width):
+        check()
         part = slice(start, min(start + width, features))
         scaled = columns[:, part] * beside(factors[part], columns)
         gram += scaled @ scaled.T

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABCMeta
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
@@ -16,18 +15,30 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..fitting import Outcome, fit
+from ..fitting import Outcome
 from ..function import Predictor, scaled
 from ..how_sure import how_sure_of
-from ..inputs import ranges
+from ..inputs import ranges, shown
 from ..rows import Rows
 from ..spec import Spec
 from ..specify import specify
 from ..store import save
+from .by_groups import FitByGroups
 from .checks import check_parameters
+from .importances import importances
+from .kept import kept_fit
 from .loaded import refuse_unusable
 from .notebook import html
-from .validation import column_names, gather, new_rows, pairwise, takes_sparse, workplace
+from .validation import (
+    as_numbers,
+    column_names,
+    gather,
+    new_rows,
+    pairwise,
+    takes_sparse,
+    unchanged_by_failure,
+    workplace,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,12 +52,17 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
     takes_parts = False  # whether it can be fitted to rows in parts
     takes_widths = False  # whether it can learn widths
+    takes_tables = True  # whether it can be fitted to text, categories, dates and gaps
     labelled: bool  # whether targets are classes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = takes_sparse(self)
         tags.input_tags.pairwise = pairwise(self)
+        tables = self.takes_tables and not pairwise(self)
+        tags.input_tags.allow_nan = tags.input_tags.string = tables
+        # Checks of those that say so draw classes of one row, which no fold can do without.
+        tags.input_tags.categorical = tables and not (self.labelled and hasattr(self, "cv"))
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -54,12 +70,15 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training rows.
+        X : data frame, array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows. Text, categories, booleans, dates and missing values are taken as they
+            come; see :class:`manykernels.TableEncoder`.
         y : array-like of shape (n_samples,)
             Real targets, or classes for classifiers.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows; only their ratios matter.
+            Weights of the rows; only their ratios matter, and those below 1e-16 of the largest
+            count as zero. Where widths are learnt and rows of the same values have different
+            targets, weights also say how many rows there are.
 
         Returns
         -------
@@ -67,9 +86,11 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             The fitted estimator.
         """
         check_parameters(self)
-        spec = self._specify()
-        with _unchanged_by_failure(self):
-            self._keep(fit(spec, gather(self, spec, X, y, sample_weight)))
+        with unchanged_by_failure(self):
+            X = as_numbers(self, X)
+            spec = self._specify()
+            rows = gather(self, spec, X, y, sample_weight)
+            self._keep(kept_fit(self, spec, rows))
         return self
 
     def _specify(self) -> Spec:
@@ -96,8 +117,10 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
                 "n_iter_": result.n_iter,
                 "history_": {key: np.array(values) for key, values in result.history.items()},
             }
+            if outcome.strength is not None:
+                kept["alpha_"] = float(outcome.strength)
             if learnt.coefficients is not None:
-                kept["coef_"] = learnt.coefficients.T
+                kept["term_coef_"] = learnt.coefficients.T
         if choice is not None:
             kept |= {
                 "choice_": choice,
@@ -110,8 +133,7 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
                 kept["n_terms_"] = choice.size
             else:
                 kept["alphas_"] = np.array([candidate.sizes for candidate in choice.candidates])
-                kept["alpha_"] = choice.size
-        outputs = ("coef_", "dual_coef_", "intercept_")  # outputs first; of numbers only one
+        outputs = ("term_coef_", "dual_coef_", "intercept_")  # outputs first; of numbers only one
         if not self.labelled:
             kept |= {name: kept[name][0] for name in outputs if name in kept}
         for name in (*outputs, "alphas_", "alpha_", "n_terms_"):  # of an earlier fit
@@ -125,17 +147,27 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         X = new_rows(self, X)
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.function_.decision(X, place)
-        if not np.all(np.isfinite(values)):
-            degree = max(self._specify().on_columns(X.shape[1]).degrees)
-            with np.errstate(over="ignore"):
-                low, high = ranges(scaled(self.function_.scaler, X))
-            worst = int(np.argmax(np.maximum(np.abs(low), np.abs(high))))
-            raise ValueError(
-                f"X has values so large that products of degree {degree} overflow; column "
-                f"{column_names(self)[worst]!r} has ones up to {abs(X[:, [worst]]).max():.3g}. "
-                "Check their units against the training data."
-            )
+        self._refuse_overflow(values, X)
         return values
+
+    def _refuse_overflow(self, values: Any, X: Any) -> None:
+        """Raise ValueError if what was computed from rows X is not finite; say which column."""
+        if np.all(np.isfinite(values)):
+            return
+        family = getattr(self.function_.predictor, "family", None)
+        family = getattr(family, "family", family)  # that of one with standardised kernels
+        degree = getattr(family, "degree", None)
+        if degree is None:  # of a method that weighs no family
+            degree = max(self._specify().degrees)
+        products = f"products of degree {degree}"
+        with np.errstate(over="ignore"):
+            low, high = ranges(scaled(self.function_.scaler, X))
+        worst = int(np.argmax(np.maximum(np.abs(low), np.abs(high))))
+        raise ValueError(
+            f"X has values so large that {products} overflow; column "
+            f"{column_names(self)[worst]!r} has ones up to {abs(X[:, [worst]]).max():.3g}. "
+            "Check their units against the training data."
+        )
 
     def kernel(self, X: Any, Y: Any = None) -> Array:
         """Evaluate the learnt kernel.
@@ -154,7 +186,12 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             ``SVC(kernel=model.kernel)``.
         """
         check_is_fitted(self)
-        return self.function_.kernel(new_rows(self, X), None if Y is None else new_rows(self, Y))
+        X, Y = new_rows(self, X), None if Y is None else new_rows(self, Y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.function_.kernel(X, Y)
+            sizes = [float(abs(rows).max()) for rows in (X, Y) if rows is not None]
+        self._refuse_overflow(values, X if Y is None or sizes[0] >= sizes[1] else Y)
+        return values
 
 
 class FamilyMachine(KernelMachine):
@@ -162,6 +199,17 @@ class FamilyMachine(KernelMachine):
 
     A subclass has the parameters of :class:`KernelMachine` and degree, index_set, rho, p, tol.
     """
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Importance of each column of X: adds up to one, all zero if nothing was found.
+
+        The spread, the standard deviation over the training rows, of what each term
+        adds to predictions, in equal parts for the variables of the term, added up and divided by
+        the total.
+        """
+        check_is_fitted(self)
+        return importances(self)
 
     def explain(self, top: int | None = 20, how_sure: Any = None) -> pd.DataFrame:
         """Return the most important terms as a table.
@@ -176,10 +224,18 @@ class FamilyMachine(KernelMachine):
         Returns
         -------
         pandas.DataFrame
-            Columns ``term`` (by name), ``degree``, ``theta`` (kernel weight), ``share`` (of the
-            variance of the fitted function over the training rows; shares of all kernels in use
-            add up to one) and ``sign`` (of the coefficient; 0 where a term has no single
-            coefficient). With p = 2 and more than 10,000 kernels only important ones are listed.
+            By descending spread. Columns ``term`` (by name), ``degree``, ``theta`` (kernel weight),
+            ``share`` (covariance of the term with the fitted function, over the variance of the
+            latter, over the training rows: shares add up to one, and are below zero for a term
+            that works against others; for kernels with widths the share of the variance if columns
+            were independent), ``sign`` (of the coefficient; 0 where a term has no single
+            coefficient), ``spread`` (standard deviation of what the term adds to predictions over
+            the training rows: in the unit of the target, for classes of decision values) and
+            ``loss_without`` (what R² on the training rows loses if the term is left out and the
+            others, whose shapes stay, are scaled anew; with the logistic loss what the log loss
+            gains; NaN where it is not computed: other losses, kernels with widths, rows in parts,
+            very many terms). With p = 2 and more than 10,000 kernels only important ones are
+            listed.
             With ``how_sure`` also ``frequency`` (share of the splits, or halves, that selected the
             term), ``p_value`` (of a test), ``group`` (number; missing if never selected) and
             ``sure``.
@@ -207,21 +263,25 @@ class FamilyMachine(KernelMachine):
         Returns
         -------
         pandas.DataFrame of shape (n_samples, n_terms + 1)
-            Columns ``intercept`` and the terms' names, by descending share of variance. Without
+            Columns ``intercept`` and the terms' names, by descending spread. Without
             ``terms`` they add up to the prediction, for classes to the decision value: each term
             is a function of its own variables, and the model is their sum. What :meth:`explain`
             does not list (with p = 2) is a column ``other terms``.
         """
         check_is_fitted(self)
-        if terms is not None and (isinstance(terms, bytes) or not isinstance(terms, Iterable)):
+        listed = isinstance(terms, Iterable) and not isinstance(terms, bytes)
+        if terms is not None and (not listed or getattr(terms, "ndim", 1) == 0):
             raise ValueError(
-                f"terms must be names of terms, as in explain, or None; got {terms!r}. Use for "
-                "instance model.explain()['term'][:3]."
+                f"terms must be names of terms, as in explain, or None; got {shown(terms)}. Use "
+                "for instance model.explain()['term'][:3]."
             )
         names = None if terms is None else [terms] if isinstance(terms, str) else list(terms)
         index = X.index if hasattr(X, "iloc") else None
         self.function_.output(label)  # a wrong label is said before X is looked at
-        frame = self.function_.contributions(new_rows(self, X), names, label)
+        rows = new_rows(self, X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            frame = self.function_.contributions(rows, names, label)
+        self._refuse_overflow(frame, rows)
         return frame if index is None else frame.set_axis(index, axis=0)
 
     def _repr_html_inner(self) -> str:
@@ -270,7 +330,7 @@ class BaseMKL(FamilyMachine):
 class PlainMKL(BaseMKL):
     """Base of the estimators whose strength is given."""
 
-    kernels: Any = "linear"
+    kernels: Any = None
     degree: Any = "auto"
     index_set: str = "auto"
     rho: Any = None
@@ -289,13 +349,14 @@ class PlainMKL(BaseMKL):
     device: str | None = None
     random_state: Any = None
     verbose: int = 0
+    checkpoint: Any = None
 
 
 @dataclass(eq=False, repr=False)
-class BaseCV(BaseMKL):
+class BaseCV(FitByGroups, BaseMKL):
     """Base of the estimators that choose their strength."""
 
-    kernels: Any = "linear"
+    kernels: Any = None
     degree: Any = "auto"
     index_set: str = "auto"
     rho: Any = None
@@ -319,18 +380,7 @@ class BaseCV(BaseMKL):
     n_jobs: int | None = None
     random_state: Any = None
     verbose: int = 0
-
-
-@contextmanager
-def _unchanged_by_failure(estimator: Any) -> Iterator[None]:
-    """Give an estimator back its attributes if a fit fails or is interrupted."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
+    checkpoint: Any = None
 
 
 def specification(estimator: KernelMachine) -> Spec:
@@ -341,4 +391,5 @@ def specification(estimator: KernelMachine) -> Spec:
 
 def fit_rows(estimator: KernelMachine, rows: Rows) -> None:
     """Fit an estimator to rows that are gathered and known to scikit-learn already."""
-    estimator._keep(fit(specification(estimator), rows))
+    spec = specification(estimator)
+    estimator._keep(kept_fit(estimator, spec, rows))

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
-from numbers import Integral, Real
+from numbers import Integral
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from ..inputs import LARGEST_INTEGER, is_number, refuse_huge, shown
 from ..kernels import alternatives, uses_widths
 from ..memory import as_bytes
 from ..registry import AUTO, INDEX_SETS, SOLVER_NAMES
 from ..solvers import refuse_needs
 
-VALUE_LENGTH = 200
-"""Most characters of a value in a message. Set by judgement."""
+LEAST_SCALE = 1e-50
+"""Least scale factor of kernels; the largest is one over it. Set by judgement: squares of products
+with values of moderate size do not overflow."""
 
 
 @dataclass(frozen=True)
@@ -50,34 +52,34 @@ def check_parameters(estimator: Any) -> None:
     for name, rule in RULES:
         values = [parameters[name]] if name in parameters else []
         # Estimators that choose also take lists of these.
-        several = values and isinstance(values[0], list | tuple | np.ndarray)
+        first: Any = values[0] if values else None
+        several = isinstance(first, list | tuple) or (isinstance(first, np.ndarray) and first.ndim)
         if several and chooses and name in ("p", "degree"):
-            values = list(values[0]) or values
+            values = list(first) or values
         for value in values:
             if not rule.holds(value):
-                raise ValueError(f"{name} {rule.words}; got {_shown(value)}. {rule.remedy}.")
+                raise ValueError(f"{name} {rule.words}; got {shown(value)}. {rule.remedy}.")
+            if isinstance(value, Integral) and abs(int(value)) > LARGEST_INTEGER:
+                refuse_huge(value, name)
             if name == "p" and value is not None:
                 refuse_needs(parameters.get("solver", "auto"), value)
 
 
-def _shown(value: Any) -> str:
-    """Return a value as text, the beginning of one that is long."""
-    try:
-        text = repr(value)
-    except ValueError:  # integers of more than 4,300 digits
-        text = f"an {type(value).__name__} of very many digits"
-    return text if len(text) <= VALUE_LENGTH else text[: VALUE_LENGTH - 3] + "..."
-
-
-def _real(value: Any) -> bool:
-    try:
-        return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
-    except OverflowError:  # an integer that no float holds
-        return False
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def _positive(remedy: str) -> Rule:
-    return Rule(lambda value: _real(value) and value > 0, "must be a positive number", remedy)
+    return Rule(lambda value: is_number(value) and value > 0, "must be a positive number", remedy)
+
+
+def _moderate(value: Any) -> bool:
+    return is_number(value) and LEAST_SCALE <= float(value) <= 1 / LEAST_SCALE
+
+
+def _scale(remedy: str) -> Rule:
+    words = f"must be a number from {LEAST_SCALE:g} to {1 / LEAST_SCALE:g}"
+    return Rule(_moderate, words, remedy)
 
 
 def _at_least(lowest: int, remedy: str) -> Rule:
@@ -93,7 +95,8 @@ def _at_least(lowest: int, remedy: str) -> Rule:
 def _one_of(*allowed: Any) -> Rule:
     return Rule(
         lambda value: any(
-            value is one or (isinstance(one, str) and value == one) for one in allowed
+            value is one or (isinstance(one, str) and isinstance(value, str) and value == one)
+            for one in allowed
         ),
         f"must be one of {', '.join(map(repr, allowed))}",
         f"Use {allowed[0]!r}",
@@ -120,8 +123,8 @@ RULES: list[tuple[str, Rule]] = [
     ),
     ("total_degree", _or(lambda v: v is None, _at_least(0, "Use for instance 3, or None"))),
     ("per_variable_degree", _or(lambda v: v is None, _at_least(1, "Use for instance 3, or None"))),
-    ("root_weight", _positive("Use for instance root_weight=0.1")),
-    ("growth", _positive("Use for instance growth=4")),
+    ("root_weight", _scale("Use for instance root_weight=0.1")),
+    ("growth", _scale("Use for instance growth=4")),
     ("draws", _at_least(1, "Use draws=50")),
     (
         "step",
@@ -137,7 +140,9 @@ RULES: list[tuple[str, Rule]] = [
     ("radius", _positive("Use radius=1")),
     (
         "centre",
-        Rule(lambda value: _real(value) and value >= 0, "must be a number >= 0", "Use centre=0"),
+        Rule(
+            lambda value: is_number(value) and value >= 0, "must be a number >= 0", "Use centre=0"
+        ),
     ),
     ("max_iter", _at_least(1, "Use max_iter=1000")),
     ("alpha", _or(lambda v: v is None, _positive("Use for instance alpha=1e-3, or None"))),
@@ -154,10 +159,21 @@ RULES: list[tuple[str, Rule]] = [
     (
         "p",
         Rule(
-            lambda value: value is None or (_real(value) and 1 <= value <= 2),
+            lambda value: value is None or (is_number(value) and 1 <= value <= 2),
             "must satisfy 1 <= p <= 2",
             "Use 1 for few kernels, 4/3 for the paper's choice, 2 for all kernels with equal "
             "weight",
+        ),
+    ),
+    (
+        "rho",
+        Rule(
+            lambda value: (
+                value is None or (_is_list(value) and len(value) > 0 and all(map(_moderate, value)))
+            ),
+            f"must hold positive numbers from {LEAST_SCALE:g} to {1 / LEAST_SCALE:g}, one for each "
+            "degree",
+            "Use rho=None for all ones",
         ),
     ),
     ("index_set", _one_of(AUTO, *INDEX_SETS)),
@@ -180,9 +196,9 @@ RULES: list[tuple[str, Rule]] = [
             lambda value: (
                 value is None
                 or (
-                    isinstance(value, list | tuple | np.ndarray)
+                    _is_list(value)
                     and len(value) > 0
-                    and all(_real(v) and v > 0 for v in value)
+                    and all(is_number(v) and v > 0 for v in value)
                 )
             ),
             "must be a list of positive numbers or None",
@@ -199,6 +215,14 @@ RULES: list[tuple[str, Rule]] = [
             ),
             "must be None or an integer other than 0",
             "Use n_jobs=-1 for all processors",
+        ),
+    ),
+    (
+        "checkpoint",
+        Rule(
+            lambda value: value is None or (isinstance(value, str | PathLike) and str(value) != ""),
+            "must be a folder or None",
+            'Use for instance checkpoint="work"',
         ),
     ),
     ("one_standard_error", _FLAG),

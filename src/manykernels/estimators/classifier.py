@@ -20,17 +20,16 @@ class MKLClassifier(Classification, PlainMKL):
 
     Parameters
     ----------
-    kernels : str, callable, scikit-learn kernel or list, default="linear"
+    kernels : str, callable, scikit-learn kernel or list, optional
         Base kernels; see :class:`MKLRegressor`, as for the parameters that follow.
     degree : int, "auto" or None, default="auto"
-        Largest number of base kernels in a product; ``"auto"``: 3, for ``"widths"`` and
-        ``"both"`` all columns.
+        Largest number of base kernels in a product.
     index_set : {"auto", "tuples", "monomials", "interactions"}, default="auto"
         Which products are in the family.
     rho : sequence of float of length degree + 1, default=ones
         Scale factors of the degrees.
     p : float, optional
-        Exponent of the group norm; by default 4/3, 1 for ``kernels="widths"`` and ``"both"``.
+        Exponent of the group norm.
     loss : {"logistic", "hinge", "squared_hinge", "squared"} or loss object, default="logistic"
         Loss; all but the hinge loss give probabilities.
     alpha : float, optional
@@ -45,7 +44,9 @@ default="auto"
     tol : float, default=1e-2
         Relative duality gap to stop at.
     max_time : float, optional
-        Seconds to stop after.
+        Seconds that ``fit`` may take; it overshoots by at most the larger of one second and a
+        tenth, but for single matrix factorisations. A fit that is cut short is the last model,
+        with its gap, infinite where there was no time for it; without any it is a TimeoutError.
     max_memory : int or str, optional
         Bytes that the fit may hold, also as in ``"2GB"``; by default a quarter of the machine's
         memory. What does not fit is made anew, some rows at a time, which takes longer and gives
@@ -62,14 +63,17 @@ default="auto"
         Source of the draws.
     verbose : int, default=0
         How much progress to write.
+    checkpoint : str or path, optional
+        Folder from which a fit that was killed goes on; as for :class:`MKLRegressor`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
-    terms_, theta_, objective_, gap_, gap_kind_, n_kernels_, n_iter_, history_, function_ :
+    terms_, theta_, objective_, gap_, gap_kind_, n_kernels_, n_iter_, history_, function_, \
+alpha_, kernels_, kernels_losses_, chosen_ :
         As for :class:`MKLRegressor`.
-    coef_ : ndarray of shape (n_outputs, n_features_of_terms)
+    term_coef_ : ndarray of shape (n_outputs, n_features_of_terms)
         Coefficients, where kernels have explicit features; one output for two classes.
     intercept_ : ndarray of shape (n_outputs,)
         Constants.
@@ -103,7 +107,7 @@ class MKLClassifierCV(Classification, BaseCV):
     ----------
     kernels, degree, index_set, rho, p, alphas, n_alphas, cv, one_standard_error, debias, \
 fit_intercept, solver, max_iter, tol, max_time, max_memory, subsample, standardize, \
-standardize_terms, device, n_jobs, random_state, verbose :
+standardize_terms, device, n_jobs, random_state, verbose, checkpoint :
         As for :class:`MKLRegressorCV`; folds are stratified by class.
     loss : {"logistic", "hinge", "squared_hinge", "squared"} or loss object, default="logistic"
         Loss, also that by which models are compared.
@@ -112,9 +116,10 @@ standardize_terms, device, n_jobs, random_state, verbose :
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
-    alpha_, n_terms_, p_, degree_, alphas_, choice_, score_path_, best_score_ :
+    alpha_, n_terms_, p_, degree_, alphas_, choice_, score_path_, best_score_, kernels_, \
+kernels_losses_, chosen_ :
         As for :class:`MKLRegressorCV`.
-    terms_, theta_, coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
+    terms_, theta_, term_coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
 n_iter_, history_, function_ :
         Of the fit to all rows, as for :class:`MKLClassifier`.
 

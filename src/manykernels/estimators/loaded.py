@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..frames import TableEncoder
 from ..function import Function, Predictor
 from ..kernels import Precomputed
 from ..limits import PREDICTED_ENTRIES
@@ -45,7 +46,8 @@ def refuse_unusable(estimator: Any) -> None:
     function: Function = estimator.function_
     widths = function.kernels.free_widths  # whose kernels have no shares
     # Scales of constant columns may be infinite; they are looked at below.
-    besides = ("scale_", "var_", *(("shares",) if widths else ()))
+    # So may be the exponent of tuples: it is for p = 2.
+    besides = ("scale_", "var_", "nu", *(("shares",) if widths else ()))
     refuse_infinite(function, "the function", besides)
     for one, where in parts_of(function, "the function"):
         places = getattr(one, "__dict__", {}).get("places")
@@ -55,6 +57,10 @@ def refuse_unusable(estimator: Any) -> None:
     names = getattr(estimator, "feature_names_in_", None)
     if not 1 <= columns <= PREDICTED_ENTRIES or (names is not None and len(names) != columns):
         raise ValueError(f"n_features_in_ of the model is {columns}")
+    if np.shape(vars(estimator).get("medians_", np.zeros(columns))) != (columns,):
+        raise ValueError("medians_ of the model are not those of its columns")
+    if "encoder_" in vars(estimator):
+        columns = _encoded_columns(estimator)
     _refuse_outputs(estimator, function)
     _refuse_references(function.predictor)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -64,11 +70,19 @@ def refuse_unusable(estimator: Any) -> None:
         function.decision(rows[1:])  # of another number: nothing fits by chance
         if not widths:  # by functional ANOVA, which takes its time
             function.terms.table(1)
+            label = function.classes[0] if len(function.classes) > 2 else None
+            function.contributions(rows[:2], list(function.terms.names[:1]), label)
     shape = (PROBES, len(np.atleast_1d(function.predictor.intercept)))
     if values.shape != shape:
         raise ValueError(f"predictions have the shape {values.shape}, not {shape}")
     if not np.all(np.isfinite(values)):
         raise ValueError("predictions around the means of the columns are not finite")
+
+
+def _encoded_columns(estimator: Any) -> int:
+    """Return the number of columns that an encoder makes; raise if it can make none."""
+    refuse_fields(estimator, {"encoder_": TableEncoder}, "the model")
+    return estimator.encoder_.encode(estimator.encoder_.example()).shape[1]
 
 
 def _refuse_outputs(estimator: Any, function: Function) -> None:
@@ -93,6 +107,10 @@ def _refuse_references(learnt: Any) -> None:
         raise ValueError(f"{len(learnt.indices)} kernels have weights of {np.shape(learnt.theta)}")
     if np.shape(learnt.shares) != np.shape(learnt.theta):
         raise ValueError(f"{len(learnt.indices)} kernels have shares of {np.shape(learnt.shares)}")
+    for name in ("spreads", "losses"):
+        known = getattr(learnt, name)
+        if known is not None and np.shape(known) != np.shape(learnt.theta):
+            raise ValueError(f"{len(learnt.indices)} kernels have {name} of {np.shape(known)}")
     if learnt.theta.dtype.kind != "f" or np.any(learnt.theta < 0):
         raise ValueError("weights of kernels must be numbers that are not negative")
     count = len(learnt.family.names)

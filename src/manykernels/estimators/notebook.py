@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils import estimator_html_repr
 
-from ..words import certificate, percent, plural
+from ..words import certificate, number, percent, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,15 +27,20 @@ def html(estimator: Any, table: pd.DataFrame | None) -> str:
     if table is None:
         return diagram
     rows = []
-    for term, share in zip(table["term"][:TOP], table["share"][:TOP], strict=True):
-        bar = _BAR.format(width=8 * min(max(float(share), 0.0), 1.0))
-        rows.append(f"<tr><th>{escape(str(term))}</th><td>{percent(float(share))}</td>{bar}</tr>")
+    known = bool(table["spread"].notna().all())  # not in model files of earlier versions
+    sizes = table["spread"] if known else table["share"]
+    largest = float(sizes.max()) if len(table) else 0.0
+    for term, size in zip(table["term"][:TOP], sizes[:TOP].tolist(), strict=True):
+        bar = _BAR.format(width=8 * max(size, 0.0) / (largest if largest > 0 else 1.0))
+        text = number(size) if known else percent(size)
+        rows.append(f"<tr><th>{escape(str(term))}</th><td>{text}</td>{bar}</tr>")
     more = len(table) - len(rows)
     rest = f"<p>and {plural(more, 'term')} more</p>" if more > 0 else ""
+    name = "spread (standard deviation of its part)" if known else "share of variance"
     kernels = plural(estimator.n_kernels_, "kernel")
     return (
         f"{diagram}<div><p>{plural(len(table), 'term')} from {kernels}. "
         f"{escape(certificate(estimator))}</p><table><thead><tr><th>term</th>"
-        '<th colspan="2">share of variance</th></tr></thead>'
+        f'<th colspan="2">{name}</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>{rest}</div>"
     )

@@ -22,8 +22,10 @@ class MKLRegressor(Regression, PlainMKL):
 
     Parameters
     ----------
-    kernels : str, callable, scikit-learn kernel or list, default="linear"
-        Base kernels. ``"linear"`` or ``"rbf"``: one for each column. ``"auto"``: by the values
+    kernels : str, callable, scikit-learn kernel or list, optional
+        Base kernels. None: ``"best"``, and ``"linear"``, the paper's, if any of degree, index_set,
+        rho, p, alpha, solver, standardize, standardize_terms and subsample is given.
+        ``"linear"`` or ``"rbf"``: one for each column. ``"auto"``: by the values
         of a column, ``"categorical"`` or smooth and, as kernels of their own, fine functions of
         it; as many as ``degree``, rows and columns leave affordable. ``"spline"``,
         ``"polynomial"``, ``"nystroem"`` (Gaussian), ``"categorical"``: these for all columns.
@@ -32,18 +34,24 @@ class MKLRegressor(Regression, PlainMKL):
         columns get a scale of their own, whatever ``standardize`` says, and the model holds its
         training rows. ``"both"``: spline terms of one and two columns, found by a fit with
         ``"auto"`` and p = 1 that comes first, as one kernel beside those with widths. ``"best"``:
-        ``"auto"``, ``"widths"`` or ``"both"``, whichever predicts best on a fifth of at most 5,000
-        rows. ``"precomputed"``: X is the matrix of one kernel. A list: each item
-        a name, a callable ``k(X, Y)``, a scikit-learn kernel, a map of
-        :mod:`manykernels.feature_maps` or a :class:`manykernels.kernels.Precomputed`, optionally in
-        a pair with the columns it sees, as in ``("rbf", ["age", "income"])`` or, by features and so
-        for many rows, ``("nystroem", ["age", "income"])``; with ``("widths", columns)``, or
+        whichever predicts best on rows left out, of ridge regression, monomials with p = 1, greedy
+        selection of monomials, ``"auto"``, ``"widths"`` and, with a ``max_time`` of 300 seconds or
+        more, ``"both"``: on the same five folds (a held-out fifth from 1,500 rows on, of 5,000 rows
+        at most). Ridge regression is taken unless another is better by a standard error; what
+        would take long on many rows or columns is left out. ``"precomputed"``: X is the
+        matrix of one kernel. A list: each item a name, a callable ``k(X, Y)``, a
+        scikit-learn kernel, a map of :mod:`manykernels.feature_maps` or a
+        :class:`manykernels.kernels.Precomputed`, optionally in a pair with the columns it sees,
+        as in ``("rbf", ["age", "income"])`` or, by features and so for many rows,
+        ``("nystroem", ["age", "income"])``; with ``("widths", columns)``, or
         ``"both"`` or ``"best"`` in its place, only ``("categorical", columns)`` for columns whose
         values are equal or unequal.
     degree : int, "auto" or None, default="auto"
         Largest number of base kernels in a product; for ``"widths"`` of columns in a kernel.
-        ``"auto"``: 3, for ``"widths"`` all columns, which is what None stands for too. The spline
-        terms of ``"both"`` have at most two columns.
+        ``"auto"``: 3 for linear kernels and those by matrices, 2 for functions of columns, lower
+        where rows and columns are too many for products to be priced in seconds; for
+        ``"widths"`` all columns, which is what None stands for too. The spline terms of ``"both"``
+        have at most two columns.
     index_set : {"auto", "tuples", "monomials", "interactions"}, default="auto"
         ``"monomials"``: every multiset of base kernels is one kernel. ``"interactions"``: only
         products of distinct ones. ``"tuples"``: the paper's ordered tuples, in which a monomial
@@ -53,13 +61,15 @@ class MKLRegressor(Regression, PlainMKL):
         Scale factors: a larger ``rho[d]`` penalises kernels of degree d more.
     p : float, optional
         Exponent of the group norm, from 1 (few kernels) to 2 (all kernels, closed form). By default
-        4/3, and 1 for ``kernels="widths"`` or ``"both"`` and for ``solver="working-set"``.
+        4/3, and 1 for kernels by functions of columns (``"auto"``, ``"spline"``, ..) or with free
+        widths and for ``solver="working-set"``.
     loss : {"squared", "huber", "epsilon_insensitive"} or loss object, default="squared"
         Loss; see :mod:`manykernels.losses`.
     alpha : float, optional
         Strength of the penalty next to the *mean* loss, as in Lasso (Ridge's alpha is n times
-        it); for ``kernels="both"`` that of both fits. By default 1e-3; for kernels with widths the
-        noise that the search for them finds, divided by the number of rows.
+        it); for ``kernels="both"`` that of both fits. By default cross-validated
+        for ``kernels="best"``, the noise that the search for widths finds, divided by the number of
+        rows, for kernels with widths, else 1e-3: :class:`MKLRegressorCV` chooses it.
     fit_intercept : bool, default=True
         Whether to add an unpenalised constant. Without it the constant kernel (degree 0) is the
         offset, as in the paper.
@@ -78,7 +88,9 @@ default="auto"
     tol : float, default=1e-2
         Relative duality gap to stop at.
     max_time : float, optional
-        Seconds to stop after.
+        Seconds that ``fit`` may take; it overshoots by at most the larger of one second and a
+        tenth, but for single matrix factorisations. A fit that is cut short is the last model,
+        with its gap, infinite where there was no time for it; without any it is a TimeoutError.
     max_memory : int or str, optional
         Bytes that the fit may hold, also as in ``"2GB"``; by default a quarter of the machine's
         memory. What does not fit is made anew, some rows at a time, which takes longer and gives
@@ -109,14 +121,26 @@ default="auto"
     verbose : int, default=0
         1 shows a progress bar in terminals and notebooks (with rich, and ipywidgets there), else
         writes a line every two seconds; 2 writes a line for each iteration. All on stderr.
+    checkpoint : str or path, optional
+        Folder in which the state of the fit is kept while it runs, after each round, strength and
+        fold, in at most a tenth of the time. A process that is killed loses nothing but that since
+        the last writing: the same fit, of the same data, parameters and version, goes on from there
+        when it is called again, and ends with the same model (rows in memory: predictions to
+        1e-10). Each fit has a sub-folder of its own, which is removed when it ends well; after
+        Ctrl-C it stays. What another fit, or a damaged file, left in the folder is not used and not
+        removed. Kernels that are functions must be the same in the next process.
+        For rows in parts, strengths and the rounds of a growing working set are kept.
 
     Attributes
     ----------
+    alpha_ : float
+        Strength of the penalty in use: the one given, cross-validated or by default, or for kernels
+        with widths the one found (not for greedy selection).
     terms_ : list of tuple of int
         Chosen kernels as base-kernel numbers, most important first.
     theta_ : ndarray of shape (n_terms,)
         Their weights.
-    coef_ : ndarray of shape (n_features_of_terms,)
+    term_coef_ : ndarray of shape (n_features_of_terms,)
         Coefficients of the terms' features :math:`\phi_i/\rho_i`, where kernels have explicit ones;
         with ``standardize_terms`` :math:`\rho_i` has their standard deviation as a factor.
     intercept_ : float
@@ -133,14 +157,26 @@ default="auto"
         solves no convex problem: its gap is not a number and its kind ``"none"``.
     n_kernels_ : int or float
         Number of kernels in the family; infinite for ``"widths"`` and ``"both"``.
-    kernels_, kernels_losses_ : str, dict
-        With ``kernels="best"``: those chosen, and the mean loss of each on the rows held out.
+    kernels_, kernels_losses_, chosen_ : str, dict, str
+        With ``kernels="best"``: the kind of model that was chosen, the mean loss of each kind on
+        the rows left out, and what was chosen and why in a sentence.
+    choice_, score_path_, best_score_, alphas_, degree_, p_ :
+        Where the strength was cross-validated: as for :class:`MKLRegressorCV`.
     n_iter_ : int
         Iterations.
     history_ : dict of ndarray
         iteration, seconds, objective, gap and active kernels of each iteration.
     function_ : Function
         The learnt function: predictions, the kernel, terms and their contributions.
+    feature_importances_ : ndarray of shape (n_features,)
+        How much each column of X matters, adding up to one: the standard deviation over the
+        training rows of what each term adds to predictions, in equal parts for its variables.
+    encoder_ : TableEncoder
+        How the table was encoded, if X had text, categories, dates or missing values; there is none
+        for numbers. Terms are named by its columns.
+    medians_ : ndarray of shape (n_features,)
+        Where X was dense and all numbers: medians of its columns (of more than 10,000 rows of some
+        of them), which stand for values that are missing at prediction.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
@@ -181,8 +217,9 @@ class MKLRegressorCV(Regression, BaseCV):
 
     Parameters
     ----------
-    kernels : str, callable, scikit-learn kernel or list, default="linear"
-        Base kernels; see :class:`MKLRegressor`, as for parameters not described here.
+    kernels : str, callable, scikit-learn kernel or list, optional
+        Base kernels; see :class:`MKLRegressor`, as for parameters not described here. ``alphas``
+        and ``debias`` make None ``"linear"``, too.
     degree : int, list of int, "auto" or None, default="auto"
         Largest number of base kernels in a product. Of a list the lowest is chosen that is not
         worse than the best by more than the standard error of the difference over folds.
@@ -206,8 +243,9 @@ class MKLRegressorCV(Regression, BaseCV):
     cv : int, splitter or iterable, default=None
         Cross-validation as anywhere in scikit-learn; ``ShuffleSplit(1)`` is a single validation
         set. None: five folds, or one fifth of the rows held out where these are 5,000 or more
-        (for ``kernels="widths"`` 1,500, for ``"both"`` 500 or more, of 5,000 at most, drawn at
-        random).
+        (for ``kernels="widths"`` 1,500, for ``"both"`` 500 or more, of 5,000 at most). Rows are
+        drawn by their values: the order of rows plays no part, and equal rows are never on both
+        sides.
     one_standard_error : bool, default=False
         Whether to take the simplest model (largest strength, fewest terms) within one standard
         error of the best.
@@ -220,8 +258,11 @@ class MKLRegressorCV(Regression, BaseCV):
         As for :class:`MKLRegressor`. For ``"greedy"`` the number of terms, 100 at most
         (``manykernels.solvers.Greedy(terms)`` for another limit), is chosen in place of the
         strength.
-    max_iter, tol, max_time :
+    max_iter, tol :
         Limits of every single fit.
+    max_time : float, optional
+        Seconds that ``fit`` may take as a whole, as for :class:`MKLRegressor`. The choice has 70 %
+        of them, and then rests on the folds and strengths that are done, which a warning counts.
     max_memory : int or str, optional
         As for :class:`MKLRegressor`; folds share it.
     subsample : {None, "auto"}, default=None
@@ -240,6 +281,10 @@ class MKLRegressorCV(Regression, BaseCV):
         Source of randomness.
     verbose : int, default=0
         How much progress to write.
+    checkpoint : str or path, optional
+        Folder from which a fit that was killed goes on; as for :class:`MKLRegressor`, with the
+        models of all folds. Each fold may have a process of its own, and another number of them
+        (``n_jobs``) when it goes on.
 
     Attributes
     ----------
@@ -249,6 +294,8 @@ class MKLRegressorCV(Regression, BaseCV):
         The chosen number of terms (greedy selection only).
     p_, degree_ : float, int
         Exponent and degree in use.
+    kernels_, kernels_losses_, chosen_ : str, dict, str
+        With ``kernels="best"``: as for :class:`MKLRegressor`.
     alphas_ : ndarray of shape (n_candidates, n_alphas)
         The strengths tried for each pair of degree and exponent, in that order.
     choice_ : Choice
@@ -259,7 +306,7 @@ class MKLRegressorCV(Regression, BaseCV):
     best_score_ : float
         Mean over folds at the chosen setting; for greedy selection folds that ran out of terms
         count with their last score.
-    terms_, theta_, coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
+    terms_, theta_, term_coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
 n_iter_, history_, function_ :
         Of the fit to all rows, as for :class:`MKLRegressor`.
 

@@ -124,7 +124,9 @@ class Classification(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
 
 def one_row(estimator: Any) -> Any:
-    """Return a row of zeros with the columns of the fit."""
+    """Return a row with the columns of the fit: of zeros, or of values as they were there."""
+    if hasattr(estimator, "encoder_"):
+        return estimator.encoder_.example()
     row: Any = np.zeros((1, estimator.n_features_in_))
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None:

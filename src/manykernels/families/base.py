@@ -323,7 +323,7 @@ def as_numbers(values: object) -> Array:
     """Return values as an array of floats; an empty one if they are not numbers."""
     try:
         return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.empty(0)
 
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import accumulate
+from itertools import accumulate, islice
 from math import comb, factorial
 from typing import ClassVar
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arrays import Array, Product
 from ..bases import Cross
+from ..deadline import check
 
 
 class IndexSet(ABC):
@@ -134,6 +135,7 @@ class Monomials(IndexSet):
         out = [cross.filled(1.0)]
         powers = [cross.power_sum(k) for k in range(1, degree + 1)]
         for d in range(1, degree + 1):
+            check()
             products = [powers[k - 1] * out[d - k] for k in range(1, d + 1)]
             out.append(sum(products[1:], products[0]) / d)
         return out
@@ -242,11 +244,17 @@ def multinomial(indices: Array) -> Array:
 
 def all_indices(r: int, degree: int, strict: bool) -> Array:
     """Return all sorted indices of one degree in lexicographic order, of shape (N, degree)."""
+    return next(islice(indices_by_degree(r, strict), degree, None))
+
+
+def indices_by_degree(r: int, strict: bool) -> Iterator[Array]:
+    """Yield all sorted indices of degree 0, 1, 2, ...; each is made from the one before."""
     table = np.zeros((1, 0), dtype=np.int64)
-    for position in range(degree):
-        first = table[:, -1] + int(strict) if position else np.zeros(len(table), dtype=np.int64)
+    while True:
+        yield table
+        check()
+        first = table[:, -1] + int(strict) if table.shape[1] else np.zeros(1, dtype=np.int64)
         counts = np.maximum(r - first, 0)
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         last = np.repeat(first, counts) + within
         table = np.column_stack([np.repeat(table, counts, axis=0), last])
-    return table

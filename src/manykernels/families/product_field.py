@@ -10,15 +10,20 @@ import numpy as np
 
 from ..arrays import Array, Index, Product
 from ..backend import times
+from ..deadline import check
 from ..limits import ENUMERATION_SIZE, ENUMERATION_WORK, ROUGH_ROWS
 from .base import Draw, GradientField, choose, nonnegative
-from .index_sets import all_indices, elementary, leave_one_out, nothing_yet, without
+from .index_sets import elementary, leave_one_out, nothing_yet, without
 
 if TYPE_CHECKING:
     from .products import ProductFamily
 
 CANCELLATION = 1e-7
 """Largest share of rounding errors in a table of masses. Set by judgement, not measured."""
+
+FEW_KERNELS = 32
+"""Number of base kernels of one feature up to which products of three and more are made one by one:
+the pairs behind a prefix are too few to be worth a matrix product. Set by judgement."""
 
 
 class ProductField(GradientField):
@@ -80,12 +85,23 @@ class ProductField(GradientField):
         out = [np.array([self.bases.total(self.start)])]
         if self.family.degree >= 1:
             out.append(self.bases.singles(self.start))
+        before: list[int] = []
+        states = [self.start]
         for d in range(2, self.family.degree + 1):
+            if d > 2 and self.bases.single and self.bases.count <= FEW_KERNELS:
+                products = [tuple(row) for row in self.family.tables[d].tolist()]
+                out.append(self.bases.masses(self.start, products))
+                continue
             parts = [np.empty(0)]
-            for prefix in all_indices(self.bases.count, d - 2, strict).tolist():
-                state = self.start
-                for j in prefix:
-                    state = self.bases.extend(state, j)
+            for prefix in self.family.tables[d - 2].tolist():
+                check()
+                # In lexicographic order most of a prefix is that of the one before.
+                pairs = enumerate(zip(prefix, before, strict=False))
+                same = next((i for i, (one, last) in pairs if one != last), len(before))
+                del states[same + 1 :]
+                for j in prefix[same:]:
+                    states.append(self.bases.extend(states[-1], j))
+                before, state = prefix, states[-1]
                 first = prefix[-1] + int(strict) if prefix else 0
                 if first < self.bases.count:
                     parts.append(self.bases.pairs(state, first, strict))
@@ -164,6 +180,7 @@ class ProductField(GradientField):
             cross = self.bases.cross_rows(rows)
             none = nothing_yet(cross, remaining - 1)
             for j, others in leave_one_out(cross, free, none):
+                check()
                 grown = self.bases.extend(state, j)
                 table[j] += self.bases.weighted_total(grown, others[remaining - 1], rows)
         return table
@@ -193,6 +210,7 @@ class ProductField(GradientField):
         """Complete a prefix ``count`` times; draws that agree so far share the work."""
         if remaining == 0:
             return Counter({tuple(sorted(prefix)): count})
+        check()
         drawn: Counter[Product] = Counter()
         table = self.moves(state, remaining, prefix)
         cells, counts = choose(table.ravel(), count, rng)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Self
 from weakref import WeakValueDictionary
 
@@ -18,7 +18,7 @@ from ..bases.columns import all_products_of_columns
 from ..bases.pairs import combine_pairs, inner_of_pairs, sum_of_tables
 from ..limits import BATCH_ENTRIES, POLYNOMIAL_BYTES
 from .base import KernelFamily, as_numbers
-from .index_sets import IndexSet, Monomials, all_indices, elementary, without
+from .index_sets import IndexSet, Monomials, elementary, indices_by_degree, without
 from .pricing import Pricer, ProductPricer
 from .product_field import ProductField
 
@@ -117,8 +117,8 @@ class ProductFamily(KernelFamily):
     @cached_property
     def tables(self) -> list[Array]:
         """All distinct indices of each degree, of shape (N, d)."""
-        strict = self.index_set.strict
-        return [all_indices(self.bases.count, d, strict) for d in range(self.degree + 1)]
+        made = indices_by_degree(self.bases.count, self.index_set.strict)
+        return list(islice(made, self.degree + 1))
 
     @cached_property
     def table_multiplicities(self) -> list[Array]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from numbers import Integral
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from ..arrays import Array
+from ..inputs import LARGEST_INTEGER, is_integer, refuse_huge, shown
 
 
 class FeatureMap(Protocol):
@@ -70,10 +70,14 @@ def centring(raw: Array, weights: Array) -> tuple[Array, Array]:
     return mean, np.where(varies, 1 / np.sqrt(np.where(varies, size, 1.0)), 0.0)
 
 
-def check_rank(rank: object, least: int, other: str = "") -> None:
+def check_rank(rank: Any, least: int, other: str = "") -> None:
     """Raise unless a rank is an integer that is large enough."""
-    if not isinstance(rank, Integral) or isinstance(rank, bool) or rank < least:
-        raise ValueError(f"rank must be an integer >= {least}{other}; got {rank!r}. Use rank=10.")
+    if not is_integer(rank, least):
+        raise ValueError(
+            f"rank must be an integer >= {least}{other}; got {shown(rank)}. Use rank=10."
+        )
+    if int(rank) > LARGEST_INTEGER:
+        refuse_huge(rank, "rank")
 
 
 def even_weights(x: Array) -> Array:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import ClassVar, Literal
 
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
 from ..arrays import Array
+from ..deadline import check
+from ..inputs import LARGEST_VALUE, LEAST_RANGE, is_number, shown
 from ..limits import GAUSSIAN_FEATURES, GAUSSIAN_VALUES, PIVOT_ROWS
 from .base import Centred, check_rank
 from .scales import even_scale
@@ -50,14 +51,18 @@ class Nystroem(Centred):
     name: ClassVar[str] = "nystroem"
 
     def __post_init__(self) -> None:
-        if self.rank is not None and self.rank != "auto":
+        if self.rank is not None and not (isinstance(self.rank, str) and self.rank == "auto"):
             check_rank(self.rank, 1, ' or "auto"')
-        positive = isinstance(self.width, Real) and 0 < self.width < np.inf
-        if self.width is not None and not positive:
-            raise ValueError(f"width must be a positive number; got {self.width!r}. Use width=0.2.")
-        if not (isinstance(self.tol, Real) and 0 < self.tol < 1):
+        width = self.width
+        usable = is_number(width) and LEAST_RANGE < float(width or 0) < LARGEST_VALUE
+        if width is not None and not usable:
             raise ValueError(
-                f"tol must be a number between 0 and 1; got {self.tol!r}. Use tol=1e-3."
+                f"width must be a positive number from {LEAST_RANGE:g} to {LARGEST_VALUE:g}; got "
+                f"{shown(width)}. Use width=0.2."
+            )
+        if not (is_number(self.tol) and 0 < self.tol < 1):
+            raise ValueError(
+                f"tol must be a number between 0 and 1; got {shown(self.tol)}. Use tol=1e-3."
             )
 
     def _learn(self, x: Array, weights: Array) -> None:
@@ -86,6 +91,7 @@ class Nystroem(Centred):
         pivots: list[int] = []
         kept = 0.0
         for count in range(most):
+            check()
             reached = np.cumsum(weights * left)
             if reached[-1] <= max(tol * kept, 1e-10):
                 break
@@ -111,6 +117,7 @@ class Nystroem(Centred):
         out = np.empty((len(x), self.axes.shape[1]))
         step = max(1, GAUSSIAN_VALUES // len(self.points))
         for start in range(0, len(x), step):
+            check()
             inside = self._inside(x[start : start + step])
             out[start : start + step] = self._kernel(inside, self.points) @ self.axes
         return out

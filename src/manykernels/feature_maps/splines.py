@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.linalg import eigh
 
 from ..arrays import Array
+from ..inputs import is_integer, shown
 from .base import Centred, centring, check_rank, even_weights
 from .scales import even_scales
 
@@ -55,10 +56,14 @@ class Spline(Centred):
 
     def __post_init__(self) -> None:
         check_rank(self.rank, 2)
-        if self.band is not None and not 0 <= self.band[0] < self.band[1] <= self.rank:
+        band = self.band
+        if band is None:
+            return
+        pair = isinstance(band, tuple) and len(band) == 2 and all(is_integer(k, 0) for k in band)
+        if not pair or not band[0] < band[1] <= self.rank:
             raise ValueError(
-                f"band must be two numbers from 0 to rank={self.rank}, ascending; got "
-                f"{self.band!r}. Use None for all functions."
+                f"band must be a tuple of two integers from 0 to rank={self.rank}, ascending; got "
+                f"{shown(band)}. Use None for all functions."
             )
 
     def take(self, functions: SmoothFunctions, part: Band, column: int) -> None:

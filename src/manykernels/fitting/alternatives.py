@@ -1,86 +1,235 @@
-"""Which kernels for these rows: whole fits of the alternatives on some rows, judged on others."""
+"""Which kind of model for these rows: all alternatives cross-validated on the same folds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
 
-from ..rows import Rows
-from ..spec import Spec
+from .. import deadline
+from ..arrays import Array
+from ..deadline import OutOfTimeError, keeping
+from ..limits import JUDGED_ROWS, PLAIN_STRENGTH, WIDTH_COLUMNS, WIDTH_ROWS
+from ..notices import notify
+from ..rows import Prepared
+from ..spec import Spec, Widths
+from .crossval import Choice, crossval, splits_of
+from .default_folds import distinct_rows
 from .progress import current
 
-JUDGED_ROWS = 5_000
-"""Rows that kernels are chosen on at the most: four fifths to learn from, one to judge by. Set by
-judgement, not measured."""
-
 FEWEST_JUDGED = 20
-"""Rows below which nothing is judged and the first alternative is taken. Set by judgement."""
+"""Rows below which nothing is judged and the simplest alternative is taken. Set by judgement."""
 
-SHARE = 0.3
-"""Share of the work of a fit that the choice of kernels is taken to be, for the time left."""
+FEWEST_WIDTHS = 40
+"""Rows below which no widths are learnt, nor functions of columns. Set by judgement."""
+
+ONE_SPLIT_ROWS = 1_500
+"""Rows from which on alternatives are compared on one fifth held out, in place of five folds,
+unless ``cv`` says otherwise: each fold learns widths of its own. Set by judgement."""
+
+CLEARLY = 1.0
+"""Standard errors by which the best alternative must beat the simplest one to be taken. Measured on
+drawn tables (``docs/benchmarks/defaults.md``)."""
+
+BOTH_SECONDS = 300.0
+"""Seconds of ``max_time`` from which on ``"both"`` is tried too: it takes about twice the time of
+``"widths"``, and predicts hardly better (``docs/benchmarks/tables.md``)."""
+
+EFFORT = {"ridge": 1, "monomials": 8, "greedy": 2, "auto": 15, "widths": 40, "both": 60}
+"""Work of the alternatives relative to each other, for the time left. Rough means of processor
+seconds on tables of 500 to 4,000 rows."""
 
 
-def best_alternative(
-    spec: Spec, rows: Any, fit: Callable[[Spec, Rows], Any]
-) -> tuple[Spec, dict[str, float]]:
-    """Return the alternative of the lowest mean loss on a held-out fifth of at most 5,000 rows.
+@dataclass(frozen=True)
+class Verdict:
+    """Which alternative is taken, and why.
 
-    Every alternative is fitted to the other rows, its own strength chosen on these alone, or found
-    where widths are learnt (:func:`without_choice`). Of fewer than 20 rows the first is taken.
+    Attributes
+    ----------
+    spec : Spec
+        The alternative.
+    choice : Choice or None
+        What its cross-validation found; None where it is to be done on all rows.
+    prepared : Prepared or None
+        All rows, ready for it; None where some rows only were looked at.
+    losses : dict of str to float
+        Mean loss of each alternative on rows left out, by its name.
+    words : str
+        What was chosen and why, in a sentence.
+    interrupted : bool
+        Whether Ctrl-C cut the comparison short.
+    """
+
+    spec: Spec
+    choice: Choice | None
+    prepared: Prepared | None
+    losses: dict[str, float]
+    words: str
+    interrupted: bool = False
+
+
+def best_alternative(spec: Spec, rows: Any) -> Verdict:
+    """Return the alternative that predicts best on rows left out.
+
+    All alternatives are cross-validated on the same folds of at most 5,000 rows: their strengths
+    and their losses come from the same rows, which hardly favours one of them, as each tries some
+    twenty settings of a single number. The simplest alternative is taken unless the best one beats
+    it by a standard error of the difference over rows.
 
     Parameters
     ----------
     spec : Spec
-        What was asked for, with its alternatives.
-    rows : MemoryRows
+        What was asked for, with its alternatives, the simplest first.
+    rows : Rows
         All training rows.
-    fit : callable
-        The road of every fit.
-
-    Returns
-    -------
-    chosen : Spec
-        The alternative.
-    losses : dict of str to float
-        The mean loss of each on the held-out rows, by the name of its kernels.
     """
-    labelled = len(rows.classes) > 0
-    X, labels = rows.for_splitter()
-    count = min(len(labels), JUDGED_ROWS)
-    if count < FEWEST_JUDGED:
-        return spec.alternatives[0], {}
-    split = StratifiedShuffleSplit if labelled else ShuffleSplit
-    parts = split(1, train_size=count - count // 5, test_size=count // 5, random_state=0)
-    inside, outside = rows.split(*next(iter(parts.split(X, labels))))
-    losses: dict[str, float] = {}
-    watch = current()
-    for number, one in enumerate(spec.alternatives):
-        label = one.label
+    count = distinct_rows(rows) if rows.in_memory else rows.count
+    able, notes = affordable(spec, rows, count)
+    if not rows.in_memory or count < FEWEST_JUDGED:
+        reason = "rows are in parts" if not rows.in_memory else f"there are {count} rows only"
+        only = able[0] if rows.in_memory else next(one for one in able if one.label == "auto")
+        if rows.in_memory and np.isnan(only.strength):  # too few for folds, too
+            only = replace(only, search=None, strength=PLAIN_STRENGTH)
+        return Verdict(only, None, None, {}, f"{only.label!r} without a comparison: {reason}.")
+    judged, splits = _judged(spec, rows)
+    whole = judged is rows
+    losses: dict[str, Array] = {}
+    found: dict[str, tuple[Choice, Prepared | None]] = {}
+    watch, cut_short = current(), False
+    total, done, clock = sum(EFFORT[one.label] for one in able), 0, deadline.current().part(JUDGING)
+    for one in able:
+        left, done = total - done, done + EFFORT[one.label]
         if watch is not None:
-            step = SHARE / len(spec.alternatives)
-            watch.within(f"kernels {label!r}", number * step, (number + 1) * step)
-        function = fit(without_choice(one), inside).function
-        values = function.decision(outside.X) - outside.centre
-        weights = outside.weights / outside.weights.sum()
-        losses[label] = float(np.sum(weights[:, None] * spec.loss.value(outside.y, values)))
-    best = min(losses, key=losses.__getitem__)
+            first = (done - EFFORT[one.label]) / total
+            watch.within(f"kernels {one.label!r}", JUDGING * first, JUDGING * done / total)
+        assert one.search is not None
+        limited = replace(one, search=replace(one.search, cv=splits)).kept_at("judged", one.label)
+        limited = limited.on_rows(judged.count, len(rows.names))
+        try:
+            with keeping(clock.part(EFFORT[one.label] / left)) as own:
+                choice, prepared, cut_short = crossval(limited, judged)
+        except OutOfTimeError:  # it is not judged
+            notes.append(f"{one.label!r} was not tried: there was no time")
+            continue
+        losses[one.label] = _losses(one, choice, judged)
+        found[one.label] = choice, prepared if whole else None
+        best = min(losses, key=lambda label: losses[label].sum())
+        for label, (known, _) in found.items():  # what is not the best so far holds no rows
+            if label not in (best, able[0].label):
+                found[label] = known, None
+        cut_short = cut_short and not own.passed
+        if cut_short:  # by Ctrl-C: what is known so far decides
+            break
+    if not losses:
+        raise OutOfTimeError(clock.max_time)
+    taken = _taken(losses)
+    if len(losses) < len(able) and not cut_short:
+        notify(
+            f"Stopped by max_time={clock.max_time:g}: of {len(able)} kinds of models {len(losses)} "
+            f"were compared; {taken!r} was taken. Raise max_time, or ask for one kind.",
+            ConvergenceWarning,
+        )
     if watch is not None:
-        watch.within("", SHARE, 1.0)
-    return next(one for one in spec.alternatives if one.label == best), losses
+        watch.within("", JUDGING, 1.0)
+    chosen = next(one for one in able if one.label == taken)
+    means = {label: float(parts.sum()) for label, parts in losses.items()}
+    words = _words(taken, means, judged.count, len(splits), notes)
+    choice, ready = found[taken]
+    if whole:
+        return Verdict(chosen, choice, ready, means, words, cut_short)
+    if isinstance(chosen.family, Widths):  # its strength is that of some rows drawn anyway
+        scaled = replace(choice, size=choice.size * judged.count / rows.count)
+        return Verdict(chosen, scaled, None, means, words, cut_short)
+    return Verdict(chosen, None, None, means, words, cut_short)
 
 
-def without_choice(spec: Spec) -> Spec:
-    """Return a specification whose strength is found with the widths, if that is what it learns.
+JUDGING = 0.7
+"""Share of the work of a fit that the choice is taken to be, for the time left."""
 
-    In half the time of one that is chosen, from which it hardly differs. Others stay as they are.
+
+def affordable(spec: Spec, rows: Any, count: int) -> tuple[list[Spec], list[str]]:
+    """Return the alternatives that these rows can have, and why others are left out.
+
+    ``count`` is the number of different rows.
     """
-    search = spec.search
-    if search is None or search.ratios is None or search.alphas is not None:
-        return spec
-    if len(spec.degrees) > 1 or len(spec.exponents) > 1:
-        return spec
-    return replace(spec, search=None, strength=np.nan)
+    columns = len(rows.names)
+    sparse = rows.in_memory and issparse(rows.X)
+    patient = spec.stop.max_time is not None and spec.stop.max_time >= BOTH_SECONDS
+    able, notes = [], []
+    for one in spec.alternatives:
+        free = isinstance(one.family, Widths)
+        why = ""
+        if sparse and one.label not in LINEAR_KINDS:
+            why = "X is sparse"
+        elif free and not rows.in_memory:
+            why = "rows are in parts"
+        elif count < FEWEST_WIDTHS and one.label not in LINEAR_KINDS:
+            why = f"there are {count} rows only"
+        elif free and count > WIDTH_ROWS:
+            why = f"it would take long on {count:,} rows"
+        elif free and columns > WIDTH_COLUMNS:
+            why = f"it would take long on {columns:,} columns"
+        elif one.label == "both" and not patient:
+            why = f"it takes long; max_time={BOTH_SECONDS:.0f} or more allows it"
+        if why:
+            notes.append(f"{one.label!r} was not tried: {why}")
+        else:
+            able.append(one)
+    return able, notes
+
+
+LINEAR_KINDS = ("ridge", "monomials", "greedy")
+"""Alternatives whose kernels are products of columns."""
+
+
+def _judged(spec: Spec, rows: Any) -> tuple[Any, list[tuple[Array, Array]]]:
+    """Return the rows that alternatives are judged on, and their folds."""
+    search = spec.alternatives[0].search
+    assert search is not None
+    search, judged = replace(search, split_rows=ONE_SPLIT_ROWS), rows
+    if search.cv is None and rows.count > JUDGED_ROWS:
+        drawing = replace(search, split_rows=0, most_rows=JUDGED_ROWS)
+        ((train, test),) = splits_of(drawing, rows)
+        drawn = np.sort(np.concatenate([train, test]))
+        judged = rows.split(drawn, drawn)[0]
+    return judged, splits_of(search, judged)
+
+
+def _losses(spec: Spec, choice: Choice, rows: Any) -> Array:
+    """Return what each row left out adds to the mean loss, in the order of the folds."""
+    parts = []
+    for fold in choice.folds:
+        weights = rows.weights[fold.test]
+        share = weights / weights.sum() / len(choice.folds)
+        assert fold.predictions is not None
+        values = spec.loss.value(rows.y[fold.test], fold.predictions - rows.centre)
+        parts.append(share * values.sum(axis=1))
+    return np.concatenate(parts)
+
+
+def _taken(losses: dict[str, Array]) -> str:
+    """Return the name of the alternative of least loss; the first if that is not clearly worse."""
+    first = next(iter(losses))
+    best = min(losses, key=lambda label: losses[label].sum())
+    parts = losses[first] - losses[best]
+    spread = parts - parts.mean()
+    error = np.sqrt(np.sum(spread**2) * len(parts) / max(len(parts) - 1, 1))
+    return best if parts.sum() > CLEARLY * error else first
+
+
+def _words(
+    taken: str, losses: dict[str, float], rows: int, folds: int, notes: Sequence[str]
+) -> str:
+    """Say what was chosen and why."""
+    where = f"{folds} folds of {rows:,} rows" if folds > 1 else f"a held-out fifth of {rows:,} rows"
+    own = losses[taken]
+    others = [f"{label!r} {loss:.4g}" for label, loss in losses.items() if label != taken]
+    said = f"{taken!r}, with a mean loss of {own:.4g} on rows left out ({where})"
+    said += f"; {', '.join(others)}" if others else ""
+    if any(loss < own for loss in losses.values()):
+        said += f"; {taken!r} is the simplest, and none is better by a standard error"
+    return "; ".join([said, *notes]) + "."

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
+from sklearn.exceptions import ConvergenceWarning
 
+from .. import deadline
 from ..arrays import Array
 from ..backend import generator
+from ..deadline import OutOfTimeError, keeping
 from ..function import Predictor
 from ..notices import InterruptedWarning, notify
 from ..rows import Fits, Prepared, Rows
 from ..spec import Search, Spec
 from .both import with_terms
 from .choose import Candidate, carried, lowest_degree
+from .default_folds import default_folds
 from .folds import Fold, FoldModel
 from .paths import Paths, finished, in_processes, in_step
+from .splits import folds_of, one_split
 
 EXPLAINED = 0.01
 """Share of the risk that the model of the largest strength explains, so that paths begin with
 next to nothing. Set by judgement."""
+
+CHOOSING_TIME = 0.7
+"""Share of ``max_time`` after which a choice rests on the models that there are; the rest is for
+the fit to all rows. Set by judgement, not measured."""
 
 SPAN = 1e-6
 """Smallest strength of a grid made from the data, relative to the largest. Set by judgement."""
@@ -83,7 +91,7 @@ class Choice:
         return np.divide(total, times, out=np.full_like(total, np.nan), where=times > 0)
 
 
-def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
+def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared, bool]:
     """Choose a model by its scores on rows left out.
 
     In every fold columns are standardised, base kernels fitted and kernels weighed anew.
@@ -94,6 +102,8 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
         What was chosen.
     prepared : Prepared
         All rows, ready for the fit of the chosen degree.
+    interrupted : bool
+        Whether Ctrl-C cut the choice short.
     """
     search = spec.search
     assert search is not None
@@ -103,9 +113,7 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
             f"debias=True needs p = 1 or solver='greedy'; got p={p}. With p > 1 every kernel has a "
             "weight: there is no selection to refit. Use p=1."
         )
-    splits = [_sound(split, rows.count) for split in _splits(spec, rows)]
-    if not splits:
-        raise ValueError("cv must give folds; got none. Use cv=5.")
+    splits = splits_of(search, rows)
     rng = generator(spec.random_state)
     candidates: list[Candidate] = []
     ready: dict[int, Prepared] = {}
@@ -133,37 +141,42 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared]:
     share = spec.max_memory // (len(splits) + 1)
     lasting = replace(spec, search=replace(search, cv=None), max_memory=share, subsample=None)
     jobs = effective_n_jobs(search.n_jobs) if rows.in_memory and len(folds) > 1 else 1
-    if jobs == 1:
-        paths, interrupted = in_step(lasting, rows, folds, candidates)
-    else:
-        paths, interrupted = in_processes(lasting, rows, folds, candidates, jobs)
+    with keeping(deadline.current().part(CHOOSING_TIME)) as clock:
+        if jobs == 1:
+            paths, interrupted = in_step(lasting, rows, folds, candidates)
+        else:
+            paths, interrupted = in_processes(lasting, rows, folds, candidates, jobs)
     if interrupted:  # what is finished is kept
         paths = finished(paths)
         if not paths[0]:
-            raise KeyboardInterrupt
+            raise OutOfTimeError(clock.max_time) if clock.passed else KeyboardInterrupt
         models = sum(len(own[0].models) for own in paths)
+        why, kind = "Interrupted", InterruptedWarning  # type: tuple[str, type[Warning]]
+        if clock.passed:
+            why, kind = f"Stopped by max_time={clock.max_time:g}", ConvergenceWarning
         notify(
-            f"Interrupted: the choice rests on {len(paths[0])} of {len(folds)} folds and "
+            f"{why}: the choice rests on {len(paths[0])} of {len(folds)} folds and "
             f"{models} models in each.",
-            InterruptedWarning,
+            kind,
         )
     choice = _choose(search, candidates, paths, spec.greedy is not None)
-    return choice, ready[choice.degree]
+    return choice, ready[choice.degree], interrupted
 
 
-def _splits(spec: Spec, rows: Rows) -> Iterator[tuple[Array, Array]]:
-    assert spec.search is not None
-    cv, classes = spec.search.cv, len(rows.classes) > 0
-    X, labels = rows.for_splitter()
-    if cv is None and len(labels) >= spec.search.split_rows:
-        split = StratifiedShuffleSplit if classes else ShuffleSplit
-        most, parts = spec.search.most_rows, {"test_size": 0.2}
-        if most is not None and len(labels) > most:
-            parts = {"train_size": most - most // 5, "test_size": most // 5}
-        return split(1, **parts, random_state=0).split(X, labels)
-    if isinstance(cv, Iterable) and not isinstance(cv, str) and not hasattr(cv, "split"):
-        return iter(cv)
-    return check_cv(cv, labels if classes else None, classifier=classes).split(X, labels)
+def splits_of(search: Search, rows: Rows) -> list[tuple[Array, Array]]:
+    """Return the rows to train on and to test on of all folds, or refuse what are none."""
+    splits = [_sound(split, rows.count) for split in _splits(search, rows)]
+    if not splits:
+        raise ValueError("cv must give folds; got none. Use cv=5.")
+    return splits
+
+
+def _splits(search: Search, rows: Rows) -> Iterator[tuple[Array, Array]]:
+    if search.cv is None and rows.in_memory and rows.groups is None and not rows.ordered:
+        return iter(default_folds(search, rows))
+    if search.cv is None and rows.count >= search.split_rows:
+        return iter([one_split(rows, search.most_rows)])
+    return folds_of(rows, search.cv)
 
 
 def _sound(split: Any, count: int) -> tuple[Array, Array]:

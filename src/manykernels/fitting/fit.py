@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import Array
 from ..backend import generator
+from ..deadline import allowed
 from ..function import Function
 from ..notices import InterruptedWarning, notify
 from ..rows import Prepared, Rows
-from ..solvers import Result
+from ..solvers import Result, remembered
 from ..spec import Spec
 from .alternatives import best_alternative
 from .both import with_terms
@@ -35,45 +38,71 @@ class Outcome:
         What the solver returned; None for methods that weigh no family.
     size : int
         Number of kernels in the family.
+    strength : float or None
+        Strength of the penalty, given, chosen or found on the way; None where there is none.
     choice : Choice or None
         What cross-validation found.
     facts : dict
         Further attributes of the estimator.
+    interrupted : bool
+        Whether Ctrl-C cut the fit short.
     """
 
     function: Function
     dual: Array | None
     result: Result | None = None
     size: int = 0
+    strength: float | None = None
     choice: Choice | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    interrupted: bool = False
 
 
 def fit(spec: Spec, rows: Rows) -> Outcome:
-    """Fit a specification to rows."""
+    """Fit a specification to rows; ``max_time`` is that of all it takes.
+
+    A fit that is part of another keeps to the deadline of that one.
+    """
     if spec.alternatives:
-        with watching(spec.verbose):
-            chosen, losses = best_alternative(spec, rows, fit)
-            found = fit(chosen, rows)
-        facts = {"kernels_": chosen.label, "kernels_losses_": losses}
-        return replace(found, facts={**found.facts, **facts})
-    spec = spec.on_columns(len(rows.names))
-    with watching(spec.verbose) as watch, rows.threads():
+        with watching(spec.verbose), allowed(spec.stop.max_time):
+            verdict = best_alternative(spec, rows)
+            chosen = verdict.spec.kept_at("chosen").on_rows(rows.count, len(rows.names))
+            if verdict.choice is None:
+                found = fit(chosen, rows)
+            else:
+                with rows.threads():
+                    found = settle(chosen, rows, verdict.choice, verdict.prepared)
+        if spec.verbose:
+            sys.stderr.write(f"Chosen: {verdict.words}\n")
+        facts = {"kernels_": chosen.label, "kernels_losses_": verdict.losses}
+        found = replace(found, interrupted=found.interrupted or verdict.interrupted)
+        return replace(found, facts={**found.facts, **facts, "chosen_": verdict.words})
+    spec = spec.on_rows(rows.count, len(rows.names))
+    with watching(spec.verbose) as watch, rows.threads(), allowed(spec.stop.max_time):
         if watch is not None and not rows.in_memory:
             watch.report("first look at the rows", 0.0)
         if spec.search is None:
             ready = spec if spec.first is None else with_terms(spec, rows)
             prepared = rows.prepare(ready, max(spec.degrees))
             return learn(spec, rows, prepared) if spec.learn else weigh(spec, rows, prepared)
-        choice, prepared = crossval(spec, rows)
+        choice, prepared, cut_short = crossval(spec, rows)
         if watch is not None:
             watch.stage("all rows", CHOOSING, 1.0)
-        settled = replace(spec, degrees=(choice.degree,), exponents=(choice.p,))
-        if spec.greedy is None:
-            settled = replace(settled, strength=choice.size)
-        else:
-            settled = replace(settled, solver=replace(spec.greedy, terms=choice.size), strength=1.0)
-        return replace(weigh(settled, rows, prepared), choice=choice)
+        found = settle(spec, rows, choice, prepared)
+        return replace(found, interrupted=cut_short or found.interrupted)
+
+
+def settle(spec: Spec, rows: Rows, choice: Choice, prepared: Prepared | None) -> Outcome:
+    """Fit the chosen degree, exponent and strength, or number of terms, to all rows."""
+    settled = replace(spec, degrees=(choice.degree,), exponents=(choice.p,))
+    if spec.greedy is None:
+        settled = replace(settled, strength=choice.size)
+    else:
+        settled = replace(settled, solver=replace(spec.greedy, terms=choice.size), strength=1.0)
+    if prepared is None:
+        ready = settled if spec.first is None else with_terms(settled, rows)
+        prepared = rows.prepare(ready, choice.degree)
+    return replace(weigh(settled, rows, prepared), choice=choice)
 
 
 def weigh(spec: Spec, rows: Rows, prepared: Prepared) -> Outcome:
@@ -84,13 +113,22 @@ def weigh(spec: Spec, rows: Rows, prepared: Prepared) -> Outcome:
     with watching(spec.verbose) as watch:
         progress = Progress(watch, size, spec.stop.tol, spec.stop.max_iter, spec.stop.max_time)
         rng = generator(spec.random_state)
-        result = fits.solve(spec.solver, spec.strength, spec.stop, rng, None, progress)
+        ask = partial(fits.solve, spec.solver, spec.strength, spec.stop, rng, None, progress)
+        if spec.slot is None:
+            result = ask()
+        else:
+            problem = getattr(fits, "problem", None)  # rows in parts have none of their own
+            weights = None if problem is None else problem.weights
+            result = remembered(spec.slot.at("all rows"), fits.family, weights, rng, ask)
     if spec.search is not None and spec.search.debias and spec.greedy is None:
         result = fits.refit(result)
     warn_of(spec, result)
     function = Function(prepared.kernels, prepared.scaler, fits.predictor(result), rows.classes)
     function = replace(function, kernels=prepared.kernels.only(function.used))
-    return Outcome(function, prepared.dual(result.solution.alpha), result, size)
+    strength = result.solution.strength if np.isnan(spec.strength) else spec.strength
+    used = strength if spec.greedy is None else None
+    dual = prepared.dual(result.solution.alpha)
+    return Outcome(function, dual, result, size, used, interrupted=result.interrupted)
 
 
 def learn(spec: Spec, rows: Any, prepared: Any) -> Outcome:

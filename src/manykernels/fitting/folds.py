@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..deadline import current as current_deadline
+from ..deadline import keeping
 from ..function import Function, without_shares
 from ..limits import PATH_COLUMNS, PATH_FEATURES
 from ..rows import Prepared, Rows
@@ -16,11 +18,16 @@ from ..solvers import Result
 from ..spec import Spec
 from .both import with_terms
 from .choose import SMALL_FEATURES, Candidate
+from .kept import KeptPath
 from .progress import CHOOSING, Progress, current
 
 FOLD_TOL = 3.0
 """Tolerance of the models of folds, which are only compared, relative to that of the last fit. Set
 by judgement, not measured."""
+
+MODEL_SHARE = 0.5
+"""Share of the time left for the choice that the models of one strength may take in all folds: they
+are many, and one that does not converge must not take it all. Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ class Scored:
         Whether the model has few features and costs next to nothing; more than a path should go on
         with.
     interrupted : bool
-        Whether Ctrl-C cut it short.
+        Whether Ctrl-C cut it short, or the end of the time for the choice.
     """
 
     model: FoldModel
@@ -114,34 +121,51 @@ class FoldRows:
         stop = replace(spec.stop, tol=FOLD_TOL * spec.stop.tol)
         limits = spec.family.size(family), stop.tol, stop.max_iter, stop.max_time
         rng = np.random.default_rng([fold.seed, number])
-        grown = fits.grow(spec.greedy, stop, rng) if spec.greedy is not None else None
+        kept = None if spec.slot is None else KeptPath(spec.slot, candidate, fits)
+        grown = None
+        if spec.greedy is not None:
+            rounds = None if kept is None else kept.slot
+            grown = fits.grow(spec.greedy, stop, rng, rounds)
         watch, share = current(), CHOOSING / (len(candidates) * count * fold.of)
         label = f"degree {candidate.degree}"
         label += f", fold {fold.number + 1} of {fold.of}" if fold.of > 1 else ""
         last: Result | None = None
+        known = [] if kept is None or grown is not None else kept.read(rng)
         for place, size in enumerate(candidate.sizes.tolist()):
             if watch is not None:
                 done = (number * count + place) * fold.of + fold.number
                 watch.stage(label, done * share, (done + 1) * share)
-            if grown is None:
+            judged, rounds = None, None
+            if place < len(known):
+                result, judged, flags = known[place]
+                last = result if kept is None else kept.last
+            elif grown is None:
                 progress = Progress(watch, *limits, (place, count))
-                last = fits.solve(spec.solver, size / fold.share, stop, rng, last, progress)
+                if kept is not None:
+                    rounds = kept.rounds(place)
+                with keeping(current_deadline().sooner(MODEL_SHARE / fold.of)):
+                    last = fits.solve(
+                        spec.solver, size / fold.share, stop, rng, last, progress, rounds
+                    )
                 result = fits.refit(last) if spec.search.debias else last
             elif (more := next(grown, None)) is not None:
                 result = more
             else:
                 return
-            losses, values = judge(result)
+            if judged is None:
+                judged = judge(result)
+                features = len(result.solution.coefficients)
+                columns = getattr(result.memory, "width", 0)
+                flags = (
+                    features <= SMALL_FEATURES,
+                    columns > PATH_COLUMNS
+                    or (result.solution.in_features and not columns and features > PATH_FEATURES),
+                )
+                if kept is not None and last is not None and not last.interrupted:
+                    kept.add(result, judged, flags, last, rng)
+            losses, values = judged
             learnt = without_shares(family, result, fits.centre)
             function = Function(prepared.kernels, prepared.scaler, learnt, self.classes)
-            features = len(result.solution.coefficients)
-            columns = getattr(result.memory, "width", 0)
-            yield Scored(
-                FoldModel(fold.test, values, function),
-                -float(losses.sum()),
-                losses,
-                features <= SMALL_FEATURES,
-                columns > PATH_COLUMNS
-                or (result.solution.in_features and not columns and features > PATH_FEATURES),
-                result.interrupted,
-            )
+            model = FoldModel(fold.test, values, function)
+            cut = result.interrupted or current_deadline().passed
+            yield Scored(model, -float(losses.sum()), losses, *flags, cut)

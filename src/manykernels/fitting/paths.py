@@ -10,16 +10,21 @@ the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import ceil
 
 import numpy as np
 from joblib import Parallel, delayed
 
+from .. import deadline
+from ..deadline import Deadline, OutOfTimeError, keeping
 from ..rows import Rows
 from ..spec import Spec
 from .choose import Candidate, ended
 from .folds import Fold, FoldRows, Scored
+from .kept import kept_by_fold
+from .progress import current
 
 FURTHER = 0.25
 """Share by which folds in processes are asked to go beyond the models that all of them know. Set by
@@ -69,9 +74,11 @@ def over(
 def in_step(
     spec: Spec, rows: Rows, folds: Sequence[Fold], candidates: Sequence[Candidate]
 ) -> tuple[Paths, bool]:
-    """Fit the models of all folds in this process; return them, and whether Ctrl-C came."""
+    """Fit the models of all folds in this process; return them, and whether it was cut short."""
+    specs = [spec] * len(folds) if spec.slot is None else kept_by_fold(spec, folds)
     work = [
-        FoldRows(spec, rows.classes, fold, *rows.split(fold.train, fold.test)) for fold in folds
+        FoldRows(own, rows.classes, fold, *rows.split(fold.train, fold.test))
+        for own, fold in zip(specs, folds, strict=True)
     ]
     paths: Paths = []
     with work[0].inside.threads():
@@ -89,12 +96,24 @@ def in_step(
                         fold.models.append(model)
                         if model.interrupted:
                             return paths, True
+                    _tell(own, count, candidate, len(candidates) - number - 1)
                     ready = all(fold.complete for fold in own)
                     if ready or over(own, count, candidate, spec.greedy is not None):
                         break
-            except KeyboardInterrupt:  # between two models: those before it are kept
+            except (KeyboardInterrupt, OutOfTimeError):  # models before it are kept
                 return paths, True
     return paths, False
+
+
+def _tell(folds: Sequence[FoldPath], count: int, candidate: Candidate, paths: int) -> None:
+    """Tell who watches the fit of a finished step of a path."""
+    watch = current()
+    if watch is not None:
+        scores = [
+            [own.models[min(i, len(own.models) - 1)].score for own in folds if own.models]
+            for i in range(count)
+        ]
+        watch.step(-np.mean(scores, axis=1), len(candidate.sizes), paths, len(folds))
 
 
 def in_processes(
@@ -109,16 +128,20 @@ def in_processes(
         for place, fold in enumerate(folds):
             short = {i: n for i, n in wanted.items() if not paths[i][place].knows(n)}
             if short:
-                tasks.append((place, delayed(alone)(spec, rows, fold, candidates, short)))
+                task = spec, rows, fold, candidates, short, deadline.current()
+                tasks.append((place, delayed(alone)(*task)))
         workers = Parallel(n_jobs=jobs, return_as="generator")
         try:
             found = workers(task for _, task in tasks)
             for (place, _), own in zip(tasks, found, strict=True):
-                if any(path.models[-1].interrupted for path in own.values()):
+                cut = any(model.interrupted for path in own.values() for model in path.models[-1:])
+                if cut and not deadline.current().passed:
                     raise KeyboardInterrupt
                 for number, path in own.items():
                     paths[number][place] = path
         except KeyboardInterrupt:
+            return paths, True
+        if deadline.current().passed:
             return paths, True
         wanted = {}
         for number, own_paths in enumerate(paths):
@@ -137,14 +160,17 @@ def alone(
     fold: Fold,
     candidates: Sequence[Candidate],
     wanted: Mapping[int, int],
+    clock: Deadline,
 ) -> dict[int, FoldPath]:
     """Return the paths of some candidates in a fold, of as many models as wanted at least.
 
-    They go on to where the path would end, as far as one fold can tell.
+    They go on to where the path would end, as far as one fold can tell, or to the deadline.
     """
+    if spec.slot is not None:
+        (spec,) = kept_by_fold(spec, [fold])
     work = FoldRows(spec, rows.classes, fold, *rows.split(fold.train, fold.test))
     found, greedy = {}, spec.greedy is not None
-    with work.inside.threads():
+    with work.inside.threads(), keeping(clock), suppress(OutOfTimeError):
         for number, least in wanted.items():
             own = found[number] = FoldPath()
             for count, model in enumerate(work.models(candidates, number), 1):
@@ -170,9 +196,10 @@ def _end(folds: Sequence[FoldPath], candidate: Candidate, greedy: bool) -> int |
 
 
 def finished(paths: Paths) -> Paths:
-    """Return what Ctrl-C left: models that all folds know, or else folds that know a model.
+    """Return what Ctrl-C or the end of the time left.
 
-    A model that was cut short itself is kept if there is no other. No folds: there is nothing.
+    Models that all folds know, or else folds that know a model. One that was cut short itself is
+    kept if there is no other. No folds: there is nothing.
     """
     whole = [
         [[model for model in fold.models if not model.interrupted] for fold in own] for own in paths

@@ -2,6 +2,7 @@
 
 from .anova import AnovaTerms
 from .function import Function
+from .importance import mattering, together
 from .predictor import Learnt, Predictor, make_predictor, scaled, without_shares
 from .terms import Terms
 
@@ -12,6 +13,8 @@ __all__ = [
     "Predictor",
     "Terms",
     "make_predictor",
+    "mattering",
     "scaled",
+    "together",
     "without_shares",
 ]

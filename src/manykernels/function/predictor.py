@@ -14,8 +14,13 @@ from ..arrays import Array, Index
 from ..backend import beside, times
 from ..bases import TERMS, Bases, GramStack, WidthRows
 from ..families import KernelFamily
-from ..objective import weights_of
+from ..objective import Problem, weights_of
 from ..solvers import Result
+from .importance import measure, together
+
+MOST_PARTS = 2_000
+"""Most terms of one feature whose values on all training rows are made one after another: some
+0.1 s. The loss without one is not computed for more."""
 
 
 def scaled(scaler: StandardScaler | None, X: Array) -> Array:
@@ -68,6 +73,10 @@ class Predictor:
         Coefficients of the features :math:`\phi_i/\rho_i` of the kernels in use.
     shares : ndarray
         Share of each kernel in use in the variance of the function over the training rows.
+    spreads, losses : ndarray, optional
+        Of the term that each kernel in use belongs to: see
+        :mod:`~manykernels.function.importance`. None where they were not measured, for instance in
+        model files of earlier versions.
     terms : list of ndarray, optional
         Coefficients of the features of spline terms beside kernels with widths, in place of their
         expansion over the training rows; see :meth:`~manykernels.bases.TermRows.coefficients`.
@@ -82,6 +91,8 @@ class Predictor:
     coefficients: Array | None
     shares: Array
     terms: list[Array] | None = None
+    spreads: Array | None = None
+    losses: Array | None = None
 
     def decision(self, bases: Bases) -> Array:
         """Return the function on new rows, of shape (n_new, c); O(n_new m) with m features."""
@@ -190,8 +201,13 @@ class Unweighted(Predictor):
         return self.weighted().without_rows()
 
 
-def make_predictor(family: KernelFamily, result: Result, weights: Array) -> Predictor:
-    r"""Order the kernels by their share of variance and keep what predictions need.
+def make_predictor(
+    family: KernelFamily, result: Result, weights: Array, problem: Problem | None = None
+) -> Predictor:
+    r"""Order the kernels by their importance and keep what predictions need.
+
+    With a problem spreads and losses of terms are measured, and kernels are in the order of the
+    spreads; without one in that of their shares.
 
     The share of kernel i is :math:`\mathrm{Cov}(f_i, f)/\mathrm{Var}(f)` over the (weighted)
     training rows, where :math:`f_i` is its part of the function: shares add up to one, and
@@ -215,7 +231,10 @@ def make_predictor(family: KernelFamily, result: Result, weights: Array) -> Pred
         covariances = stack.masses(probe, [family.factors(index) for index in indices])
         parts = theta * family.weights(indices) * covariances
     shares = parts / variance if variance > 0 else np.zeros(len(indices))
-    order = np.argsort(-shares, kind="stable")
+    spreads = losses = None
+    if problem is not None:
+        spreads, losses = _measured(family, result, coefficients, problem)
+    order = np.argsort(-(shares if spreads is None else spreads), kind="stable")
     if coefficients is not None:
         rank = np.empty(len(order), dtype=int)
         rank[order] = np.arange(len(order))
@@ -232,7 +251,35 @@ def make_predictor(family: KernelFamily, result: Result, weights: Array) -> Pred
         intercept=solution.intercept,
         coefficients=None if result.closed else coefficients,
         shares=shares[order],
+        spreads=None if spreads is None else spreads[order],
+        losses=None if losses is None else losses[order],
     )
+
+
+def _measured(
+    family: KernelFamily, result: Result, coefficients: Array | None, problem: Problem
+) -> tuple[Array, Array | None]:
+    """Return spread and loss without it of the term of each kernel of a result."""
+    indices, theta, solution = result.indices, result.theta, result.solution
+    terms = together(family, indices)
+    ends = None if coefficients is None else np.cumsum([0, *family.widths(indices)])
+    if ends is not None and ends[-1] == len(terms) > MOST_PARTS and len(set(terms)) == len(terms):
+        # Values of thousands of terms are not made: a feature's spread, times its coefficient.
+        assert coefficients is not None
+        scales = family.weights(indices)
+        products: Any = family.products(indices)
+        squares, means = family.blocks.mean_squares(products, scales, problem.weights)
+        deviations = np.sqrt(np.maximum(squares - means, 0.0))
+        return deviations * np.linalg.norm(coefficients, axis=1), None
+
+    def part(places: list[int]) -> Array:
+        chosen = [indices[i] for i in places]
+        if coefficients is None or ends is None:
+            return times(family.gram(chosen, theta[places]), solution.coefficients)
+        own = [coefficients[ends[i] : ends[i + 1]] for i in places]
+        return family.combine(chosen, np.concatenate(own))
+
+    return measure(part, terms, solution.fitted, problem)
 
 
 def _by_weight(learnt: Predictor) -> Predictor:

@@ -41,12 +41,19 @@ class Terms:
 
     @cached_property
     def _kernels(self) -> dict[str, list[int]]:
-        """Positions of each term's kernels in the predictor, terms by descending share."""
+        """Positions of each term's kernels in the predictor, terms by descending spread.
+
+        By descending share in models of earlier versions, whose spreads are not known.
+        """
         groups: dict[str, list[int]] = {}
         for i, index in enumerate(self.predictor.indices):
             groups.setdefault(self.predictor.family.name(index), []).append(i)
-        shares = {name: self.predictor.shares[where].sum() for name, where in groups.items()}
-        return {name: groups[name] for name in sorted(groups, key=lambda name: -shares[name])}
+        spreads, shares = self.predictor.spreads, self.predictor.shares
+        sizes = {
+            name: shares[where].sum() if spreads is None else spreads[where[0]]
+            for name, where in groups.items()
+        }
+        return {name: groups[name] for name in sorted(groups, key=lambda name: -sizes[name])}
 
     @cached_property
     def _shared_names(self) -> bool:
@@ -56,7 +63,7 @@ class Terms:
 
     @property
     def names(self) -> list[str]:
-        """Names of the terms, by descending share of variance."""
+        """Names of the terms, by descending spread."""
         return list(self._kernels)
 
     @property
@@ -97,11 +104,16 @@ class Terms:
         return int(np.sign(coefficients[where[0], 0])) if len(where) == 1 else 0
 
     def table(self, top: int | None) -> pd.DataFrame:
-        """Return the terms of largest share as a table, one row each; all if ``top`` is None."""
+        """Return the terms of largest spread as a table, one row each; all if ``top`` is None."""
         import pandas as pd
 
         names = self.names[:top]
         where = [self._kernels[name] for name in names]
+        first = [own[0] for own in where]
+        spreads, losses = (
+            np.full(len(names), np.nan) if values is None else values[first]
+            for values in (self.predictor.spreads, self.predictor.losses)
+        )
         return pd.DataFrame(
             {
                 "term": pd.Series(names, dtype=object),
@@ -109,6 +121,8 @@ class Terms:
                 "theta": np.array([self.predictor.theta[own].sum() for own in where], dtype=float),
                 "share": np.array([self.predictor.shares[own].sum() for own in where], dtype=float),
                 "sign": np.array([self.sign(name) for name in names], dtype=int),
+                "spread": spreads,
+                "loss_without": losses,
             }
         )
 
@@ -122,11 +136,7 @@ class Terms:
 
         predictor = self.predictor
         listed = self.names if names is None else list(names)
-        groups = np.full(len(predictor.indices), -1)
-        for group, name in enumerate(listed):
-            groups[self._known(name)] = group
-        parts = predictor.parts(bases, groups, len(listed), output)
-        frame = pd.DataFrame(parts, columns=listed)
+        frame = pd.DataFrame(self.parts(bases, listed, output), columns=listed)
         if names is None:
             constant = "intercept" if "intercept" not in listed else "(intercept)"
             frame.insert(0, constant, float(predictor.intercept[output]))
@@ -135,8 +145,19 @@ class Terms:
                 frame[OTHERS] = whole - frame.sum(axis=1).to_numpy()
         return frame
 
+    def parts(self, bases: Bases, names: Sequence[str], output: int) -> Array:
+        """Return the parts of an output that terms have, of shape (n, len(names))."""
+        groups = np.full(len(self.predictor.indices), -1)
+        for group, name in enumerate(names):
+            groups[self._known(name)] = group
+        return self.predictor.parts(bases, groups, len(names), output)
+
+    def share(self, name: str) -> float:
+        """Return the share of a term in the variance of the function."""
+        return float(self.predictor.shares[self._known(name)].sum())
+
     def _known(self, name: str) -> list[int]:
-        if name not in self._kernels:
+        if not isinstance(name, str) or name not in self._kernels:
             some = ", ".join(map(repr, self.names[:3])) or "none"
             raise ValueError(
                 f"terms must be those of the model; got {name!r}. It has {len(self.names)}, such "

@@ -61,6 +61,16 @@ class FunctionKernels(KernelSet):
         stack = self.between(self.views(X, raw), self.views(other, other_raw))
         return stack, stack
 
+    def _values(self, j: int, left: Array, right: Array) -> Array:
+        """Return what a kernel gives for two sets of rows, as an array of numbers."""
+        try:
+            return np.asarray(self.functions[j](left, right), dtype=float)
+        except (TypeError, AttributeError) as error:
+            raise ValueError(
+                f"kernels[{j}] ({self.names[j]}) must take two arrays of rows and return their "
+                f"kernel values as a matrix; got {type(error).__name__}: {error}."
+            ) from error
+
     def between(
         self, left: list[Array], right: list[Array], place: Any = HOST, check: bool = False
     ) -> GramStack:
@@ -76,7 +86,7 @@ class FunctionKernels(KernelSet):
                 values = rbf(beside(left[j], place), beside(right[j], place))
                 grams[j, :, :] = beside(values, place, grams.dtype)
                 continue
-            gram = np.asarray(function(left[j], right[j]), dtype=float)
+            gram = self._values(j, left[j], right[j])
             if gram.shape != shape:
                 raise ValueError(
                     f"kernels[{j}] ({self.names[j]}) must return a matrix of shape {shape}; "

@@ -18,6 +18,7 @@ from ..arrays import Array
 from ..backend import HOST, beside, on_host
 from ..bases import FeatureBlocks
 from ..bases.columns import side_by_side
+from ..deadline import check
 from ..feature_maps import (
     MAPS,
     FeatureMap,
@@ -33,7 +34,7 @@ from .base import KernelSet
 from .matrices import FunctionKernels, PairwiseKernel
 from .widths import WidthKernels, parse_widths
 
-ALTERNATIVES = ("auto", "widths", "both")
+ALTERNATIVES = ("linear", "auto", "widths", "both")
 """Kernels that ``"best"`` chooses from."""
 
 
@@ -147,6 +148,7 @@ class MapKernels(KernelSet):
         items = list(zip(self.labels, self.maps, self.columns, strict=True))
         step = max(1, COLUMN_ENTRIES // len(X))
         for start in range(0, len(items), step):
+            check()
             block = items[start : start + step]
             seen = [_seen(X, columns) for _, _, columns in block]
             auto = [
@@ -192,6 +194,7 @@ class MapKernels(KernelSet):
         ends = np.cumsum([0, *self.widths]).tolist()
         whole = np.zeros((len(X), ends[-1]), order="F")  # zeros that stay so take no memory
         for number, block in self._blocks(X, wanted):
+            check()
             whole[:, ends[number] : ends[number] + block.shape[1]] = block
         return FeatureBlocks(beside(whole, place), self.widths)
 
@@ -212,6 +215,7 @@ class MapKernels(KernelSet):
         groups = [list(own) for _, own in groupby(lost, lambda i: self.fitted[i][2].tolist())]
         step = max(1, COLUMN_ENTRIES // len(X))
         for start in range(0, len(groups), step):
+            check()
             block = groups[start : start + step]
             seen = [_seen(X, self.fitted[own[0]][2]) for own in block]
             fit_maps([[fresh[i] for i in own] for own in block], seen, weights)

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import Array
+from ..inputs import is_number, shown
 from .base import DOMAIN_SLACK
 
 
@@ -57,8 +58,9 @@ class Huber:
     classification: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not self.delta > 0:
-            raise ValueError(f"delta must be > 0; got {self.delta}. Try Huber(delta=1.35).")
+        if not (is_number(self.delta) and self.delta > 0):
+            raise ValueError(f"delta must be > 0; got {shown(self.delta)}. Try Huber(delta=1.35).")
+        object.__setattr__(self, "delta", float(self.delta))  # of a fraction, for instance
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the loss."""
@@ -89,10 +91,12 @@ class EpsilonInsensitive:
     classification: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not self.epsilon >= 0:
+        if not (is_number(self.epsilon) and self.epsilon >= 0):
             raise ValueError(
-                f"epsilon must be >= 0; got {self.epsilon}. Try EpsilonInsensitive(epsilon=0.1)."
+                f"epsilon must be >= 0; got {shown(self.epsilon)}. Try "
+                "EpsilonInsensitive(epsilon=0.1)."
             )
+        object.__setattr__(self, "epsilon", float(self.epsilon))
 
     def value(self, y: Array, f: Array) -> Array:
         """Return the loss."""

@@ -8,11 +8,12 @@ from time import perf_counter
 
 import numpy as np
 
+from .. import deadline
 from ..arrays import Array
 from ..certificate import Certificate
 from ..dual import DualSolution
 from ..families import ProductFamily, StandardizedFamily
-from ..function import Predictor
+from ..function import Predictor, together
 from ..solvers import HISTORY, Callback, Result
 from ..spec import StopRule
 from .moments import Moments
@@ -61,7 +62,9 @@ class Record:
     def late(self) -> bool:
         """Whether time is up."""
         longest = self.stop.max_time
-        return longest is not None and perf_counter() - self.began > longest
+        return deadline.current().passed or (
+            longest is not None and perf_counter() - self.began > longest
+        )
 
 
 class PassFits:
@@ -157,22 +160,31 @@ class PassFits:
         )
 
     def covariances(self, model: PartsModel) -> Array:
-        """Return the covariances of the features of a model with it, of shape (m, c); one pass."""
+        """Return the covariances of the features of a model, of shape (m, m); one pass."""
         recipe = self.recipe.only(model.indices)
         moments: Moments = self.parts.total(feature_moments, recipe, model)
-        width = len(model.coefficients)
-        return moments.products[:width, width:] / moments.weight
+        return moments.products / moments.weight
 
     def predictor(self, result: Result) -> Predictor:
-        """Return the learnt function, kernels by descending share of variance."""
+        """Return the learnt function, kernels by descending spread of their terms.
+
+        Losses without single terms are not measured: that would take more passes.
+        """
         model, family = self.model(result), self.family
-        count = len(model.indices)
+        count, coefficients = len(model.indices), model.coefficients
         owners = family.owners(model.indices)
-        parts = np.sum(model.coefficients * self.covariances(model), axis=1) if count else owners
+        found = self.covariances(model) if count else np.zeros((0, 0))
+        parts = np.sum(coefficients * (found @ coefficients), axis=1)
         sums = np.bincount(owners, parts, minlength=count)
         total = float(sums.sum())
         shares = sums / total if total > 0 else np.zeros(count)
-        order = np.argsort(-shares, kind="stable")
+        terms = together(family, model.indices)
+        spreads = np.zeros(count)
+        for term in np.unique(terms).tolist():
+            own = np.flatnonzero(np.isin(owners, np.flatnonzero(terms == term)))
+            variance = np.sum(coefficients[own] * (found[np.ix_(own, own)] @ coefficients[own]))
+            spreads[terms == term] = np.sqrt(max(float(variance), 0.0))
+        order = np.argsort(-spreads, kind="stable")
         rank = np.empty(count, dtype=int)
         rank[order] = np.arange(count)
         return Predictor(
@@ -184,6 +196,7 @@ class PassFits:
             model.intercept + self.centre,
             model.coefficients[np.argsort(rank[owners], kind="stable")],
             shares[order],
+            spreads=spreads[order],
         )
 
     def judge(self, rows: Totals) -> Callable[[Result], tuple[Array, None]]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
+from time import perf_counter
 
 import numpy as np
 
 from ..arrays import Array, Index
 from ..objective import weights_from_norms
-from ..solvers import Callback, Result, Solver
+from ..solvers import Callback, Result, Slot, Solver
 from ..spec import StopRule
 from .base import PassFits, Record, kernel_norms
 from .spreads import TableSpreads
-from .sums import Recipe
+from .sums import PartsModel, Recipe
 from .whole import INNER_SHARE, Whole
 
 FEWEST_ENTRANTS = 20
@@ -42,14 +44,25 @@ class Growing(PassFits):
         rng: np.random.Generator,
         start: Result | None = None,
         callback: Callback | None = None,
+        slot: Slot | None = None,
     ) -> Result:
-        """Return the model of a strength, from that of another one."""
+        """Return the model of a strength, from that of another one; rounds are kept in the slot."""
         record, family = Record(stop, callback), self.family
         model = self.recipe.nothing() if start is None else self.model(start)
         best: Result | None = None
         interrupted, idle, smallest = False, 0, np.inf
+        first, known = 1, None if slot is None else slot.read()
+        if known is not None:
+            first, idle, smallest = known["rounds"]
+            model = PartsModel(**known["model"])
+            record.history, record.began = known["history"], record.began - known["seconds"]
+            rng.bit_generator.state = known["rng"]
         try:
-            for passes in range(1, stop.max_iter + 1):
+            for passes in range(first, stop.max_iter + 1):
+                if slot is not None:
+                    now = {"rounds": (passes, idle, smallest), "history": record.history}
+                    now |= {"model": vars(model), "rng": rng.bit_generator.state}
+                    slot.offer(partial(dict, now, seconds=perf_counter() - record.began))
                 sums = self.sums(model, True, None)
                 gradients = Gradients(self.recipe, sums.tables, strength)
                 owners = family.owners(model.indices)

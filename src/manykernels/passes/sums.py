@@ -248,13 +248,12 @@ def inner_tables(recipe: Recipe, bases: FeatureBlocks, slopes: Array) -> tuple[A
 
 
 def feature_moments(block: Block, recipe: Recipe, model: PartsModel) -> Moments:
-    """Return the moments of the features of a model and of its values; O(n m^2)."""
-    nothing = np.zeros(sum(model.coefficients.shape))
+    """Return the moments of the features of a model; O(n m^2)."""
+    nothing = np.zeros(len(model.coefficients))
     total = Moments(0.0, nothing, np.outer(nothing, nothing))
     for part in recipe.slices(block, len(nothing)):
         columns, _ = recipe.family.on(recipe.bases(part.X)).features(model.indices)
-        values = columns @ model.coefficients
-        total = total + moments_of(np.hstack([columns, values]), part.weights)
+        total = total + moments_of(columns, part.weights)
     return total
 
 

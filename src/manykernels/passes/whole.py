@@ -13,7 +13,7 @@ from ..certificate import Certificate
 from ..losses import Squared
 from ..objective import dual_exponent, weights_from_norms
 from ..potentials import power_norm
-from ..solvers import Callback, Greedy, Result, Solver, debiased
+from ..solvers import Callback, Greedy, Result, Slot, Solver, debiased
 from ..solvers.base import from_state
 from ..solvers.full_pass import accelerated
 from ..solvers.loop import growing
@@ -73,8 +73,9 @@ class Whole(PassFits):
         rng: np.random.Generator,
         start: Result | None = None,
         callback: Callback | None = None,
+        slot: Slot | None = None,
     ) -> Result:
-        """Return the model of a strength, from that of another one."""
+        """Return the model of a strength, from that of another one; nothing is kept on the way."""
         if isinstance(self.recipe.loss, Squared):
             self.prepare()
             return self._placed(self.quadratic.solve(solver, strength, stop, rng, callback))
@@ -172,21 +173,22 @@ class Whole(PassFits):
         state = debiased(problem, family, kernels)
         return self._placed(from_state(state, result.history))
 
-    def grow(self, greedy: Greedy, stop: StopRule, rng: np.random.Generator) -> Iterator[Result]:
+    def grow(
+        self, greedy: Greedy, stop: StopRule, rng: np.random.Generator, slot: Slot | None = None
+    ) -> Iterator[Result]:
         """Yield the models of 0, 1, 2, ... terms, for the squared loss."""
         self.prepare()
         problem, family = self.quadratic.problem, self.quadratic.family
-        for result in growing(greedy, problem, family, stop.max_iter, stop.max_time, rng):
+        for result in growing(greedy, problem, family, stop.max_iter, stop.max_time, rng, slot):
             yield self._placed(result)
 
     def covariances(self, model: PartsModel) -> Array:
-        """Return the covariances of the features of a model with it, of shape (m, c)."""
+        """Return the covariances of the features of a model, of shape (m, m)."""
         if self.moments is None:
             return super().covariances(model)
         inside = set(model.indices)
         places = np.flatnonzero(np.repeat([index in inside for index in self.indices], self.widths))
-        products = self.moments.products[np.ix_(places, places)] / self.moments.weight
-        return np.asarray(products @ model.coefficients)
+        return np.asarray(self.moments.products[np.ix_(places, places)] / self.moments.weight)
 
     def judge(self, rows: Totals) -> Callable[[Result], tuple[Array, None]]:
         """Return a function from results to their mean loss on other rows.

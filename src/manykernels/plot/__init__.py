@@ -6,6 +6,7 @@ imported when something is drawn. Colours can be told apart by everybody and are
 brightness, for white and dark pages.
 """
 
+from .calibration import CalibrationDisplay
 from .contributions import ContributionsDisplay
 from .convergence import ConvergenceDisplay
 from .effect import EffectDisplay
@@ -16,6 +17,7 @@ from .predictions import PredictionsDisplay
 from .terms import TermsDisplay
 
 __all__ = [
+    "CalibrationDisplay",
     "ContributionsDisplay",
     "ConvergenceDisplay",
     "EffectDisplay",

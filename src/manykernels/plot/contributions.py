@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from ..arrays import Array
+from ..estimators.apart import taken_apart
 from ..estimators.validation import column_names, new_rows
 from ..function.terms import OTHERS
 from .evaluation import dense
-from .shares import check_family, check_top
+from .spreads import check_family, check_top
 from .style import (
     BLUE,
     GREY,
@@ -86,7 +87,7 @@ class ContributionsDisplay(FigureDisplay):
         Parameters
         ----------
         estimator : fitted estimator
-            Of this library, with ``contributions``.
+            Of this library, with ``contributions``; or a pipeline that ends with one.
         X : array-like of shape (n_samples, n_features)
             Rows.
         row : int, default=0
@@ -96,9 +97,10 @@ class ContributionsDisplay(FigureDisplay):
         label, levels, ax :
             As for :meth:`EffectDisplay.from_estimator`.
         """
+        estimator, X, known = taken_apart(estimator, X)
         estimator = check_family(estimator)
         columns = column_names(estimator)
-        levels = check_levels(levels, columns)
+        levels = check_levels(known if levels is None else levels, columns)
         size = X.shape[0] if hasattr(X, "shape") else len(X)
         if not isinstance(row, Integral) or not 0 <= row < size:
             raise ValueError(f"row must be an integer from 0 to {size - 1}; got {row!r}.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..arrays import Array
-from .shares import check_family
+from .spreads import check_family
 from .style import BLUE, GREY, ORANGE, FigureDisplay
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ class ConvergenceDisplay(FigureDisplay):
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
         """
-        history = check_family(estimator).history_
+        estimator = check_family(estimator)
+        history = estimator.history_
         display = cls(history["seconds"], history["objective"], history["gap"], estimator.tol)
         return display.plot(ax)
 
@@ -90,5 +91,11 @@ class ConvergenceDisplay(FigureDisplay):
             self.gap_ax_ = right
             lines += [self.gap_line_, self.tol_line_]
         ax.legend(
-            handles=lines, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False
+            handles=lines,
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1.0),
+            ncols=3,
+            frameon=False,
+            fontsize="small",
+            columnspacing=1.2,
         )

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..arrays import Array
+from ..estimators.apart import taken_apart
 from ..estimators.validation import column_names, new_rows
 from ..how_sure import how_sure_of
 from .evaluation import dense, drawable_columns, evaluate
 from .panels import draw_cells, draw_curves, draw_one
-from .shares import check_family
+from .spreads import check_family
 from .style import new_axes, quantity, shorten_term
 from .variables import Levels, Variable, check_levels, make_slices, make_variable
 
@@ -82,7 +83,7 @@ class EffectDisplay:
         Parameters
         ----------
         estimator : fitted estimator
-            Of this library, with ``contributions``.
+            Of this library, with ``contributions``; or a pipeline that ends with one.
         X : array-like of shape (n_samples, n_features)
             Rows that say where the variables lie; those of the fit, for instance.
         term : str
@@ -90,7 +91,8 @@ class EffectDisplay:
         label : object, optional
             With more than two classes: the class whose decision values the term is a part of.
         levels : dict of sequence of str, optional
-            For columns that hold the codes 0, 1, .. of categories: their names.
+            For columns that hold the codes 0, 1, .. of categories: their names. By default those
+            that the model knows.
         grid : int, default=50
             Number of values of a numeric variable, from its first to its 99th percentile.
         how_sure : SplitTest or StabilitySelection, optional
@@ -99,11 +101,12 @@ class EffectDisplay:
             Axes to draw on, for three variables one for each slice; by default those of a new
             figure.
         """
+        estimator, X, known = taken_apart(estimator, X)
         estimator = check_family(estimator)
         if not isinstance(grid, Integral) or grid < 2:
             raise ValueError(f"grid must be an integer >= 2; got {grid!r}. Use grid=50.")
         names = column_names(estimator)
-        levels = check_levels(levels, names)
+        levels = check_levels(known if levels is None else levels, names)
         columns = drawable_columns(estimator, term)
         rows = new_rows(estimator, X)
         data = dense(rows[:, columns])
@@ -126,7 +129,7 @@ class EffectDisplay:
         third = self.variables[2] if len(self.variables) > 2 else None
         count = 1 if third is None else len(third.points)
         if ax is None:
-            axes = new_axes(count, 5.6 if count == 1 else 1.6 + 2.8 * count, 3.8)
+            axes = new_axes(count, *self.size)
         else:
             axes = list(np.ravel(np.array(ax, dtype=object)))
         if len(axes) != count:
@@ -149,6 +152,18 @@ class EffectDisplay:
                 panel.set_title(f"{third.title.split(' (')[0]} = {name}", fontsize="medium")
         return self
 
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height in inches of a figure in which all names can be read."""
+        count = len(self.variables[2].points) if len(self.variables) > 2 else 1
+        width, height = 5.6 if count == 1 else 1.6 + 2.8 * count, 3.8
+        named = [len(v.names) if v.names is not None else 0 for v in self.variables[:2]]
+        if len(self.variables) == 1 and self.variables[0].lies:
+            return width, max(height, 1.2 + 0.2 * named[0])
+        if len(named) == 2 and all(named):  # a matrix of cells
+            return max(width, 2.2 + 0.22 * named[0]), max(height, 1.6 + 0.2 * named[1])
+        return width, height
+
     def _draw(self, axes: list[Axes], slices: list[Array]) -> None:
         """Draw the first two variables, on the same scale for each slice."""
         first = self.variables[0]
@@ -156,6 +171,9 @@ class EffectDisplay:
         amount = f"part of {self.unit}"
         if second is None:
             draw_one(axes[0], first, slices[0])
+            if first.lies:
+                axes[0].set_xlabel(amount)
+                return
         elif (first.names is None) == (second.names is None):
             most = float(np.abs(self.values).max()) or 1.0
             for panel, values in zip(axes, slices, strict=True):

@@ -51,11 +51,7 @@ def evaluate(
         part = values[start : start + step]
         rows: Any = np.tile(others, (len(part), 1))
         rows[:, columns] = part
-        if hasattr(estimator, "feature_names_in_"):
-            import pandas as pd
-
-            rows = pd.DataFrame(rows, columns=estimator.feature_names_in_)
-        parts.append(estimator.contributions(rows, [term], label)[term].to_numpy())
+        parts.append(estimator.function_.contributions(rows, [term], label)[term].to_numpy())
     return np.concatenate(parts)
 
 

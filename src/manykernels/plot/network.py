@@ -8,40 +8,40 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..arrays import Array
-from .shares import Shares, SharesDisplay
+from .spreads import Spreads, SpreadsDisplay, combined
 from .style import BLUE, GREEN, GREY, ORANGE, say, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDEST_EDGE = 9.0
-"""Width of the edge of largest share, in points. Set by judgement, not measured."""
+"""Width of the edge of largest spread, in points. Set by judgement, not measured."""
 
 LARGEST_NODE = 900.0
-"""Area of the node of largest share, in square points. Set by judgement, not measured."""
+"""Area of the node of largest spread, in square points. Set by judgement, not measured."""
 
 BESIDE = 12
 """Most variables whose names stand beside their nodes; those of more stand in columns left and
 right of the circle. Set by judgement, not measured."""
 
 
-class NetworkDisplay(SharesDisplay):
+class NetworkDisplay(SpreadsDisplay):
     """Variables on a circle, joined by the terms they have in common.
 
-    Areas of nodes show the total share of variance of all terms that a variable is in; widths of
-    edges show the shares of pairs, opacities of polygons those of terms of three or more variables.
-    Interactions of a share below zero are dashed.
+    Areas of nodes show the spread of all terms that a variable is in, together; widths of edges
+    show the spreads of pairs, opacities of polygons those of terms of three or more variables.
+    Several terms together have the root of the sum of their squared spreads.
 
     Parameters
     ----------
     variables : sequence of str
         Names of variables, in their order on the circle.
     totals : array-like of shape (n_variables,)
-        Total share of variance of the terms that each is in.
+        Spread of the terms that each is in, together.
     groups : sequence of tuple of int
         Terms of two or more variables, by the variables' numbers.
-    shares : array-like of shape (n_groups,)
-        Their shares of the variance.
+    spreads : array-like of shape (n_groups,)
+        Their spreads.
 
     Attributes
     ----------
@@ -52,25 +52,26 @@ class NetworkDisplay(SharesDisplay):
     """
 
     def __init__(
-        self, variables: Sequence[str], totals: Any, groups: Sequence[tuple[int, ...]], shares: Any
+        self, variables: Sequence[str], totals: Any, groups: Sequence[tuple[int, ...]], spreads: Any
     ) -> None:
         self.variables = list(variables)
         self.totals: Array = np.asarray(totals, dtype=float)
         self.groups = list(groups)
-        self.shares: Array = np.asarray(shares, dtype=float)
+        self.spreads: Array = np.asarray(spreads, dtype=float)
 
     @classmethod
-    def _of(cls, everything: Shares, chosen: Shares, names: Sequence[str]) -> Self:
-        totals = dict.fromkeys((name for term in chosen for name in term.variables), 0.0)
+    def _of(cls, everything: Spreads, chosen: Spreads, names: Sequence[str]) -> Self:
+        own: dict[str, list[float]] = {name: [] for term in chosen for name in term.variables}
         for term in everything:
             for name in term.variables:
-                if name in totals:
-                    totals[name] += term.share
-        joint: dict[frozenset[str], float] = {}
+                if name in own:
+                    own[name].append(term.spread)
+        totals = {name: combined(spreads) for name, spreads in own.items()}
+        groups_of: dict[frozenset[str], list[float]] = {}
         for term in chosen:
             if len(term.variables) > 1:
-                group = frozenset(term.variables)
-                joint[group] = joint.get(group, 0.0) + term.share
+                groups_of.setdefault(frozenset(term.variables), []).append(term.spread)
+        joint = {group: combined(spreads) for group, spreads in groups_of.items()}
         order = _around(totals, joint)
         numbers = {name: number for number, name in enumerate(order)}
         groups = [tuple(sorted(numbers[name] for name in group)) for group in joint]
@@ -88,21 +89,18 @@ class NetworkDisplay(SharesDisplay):
 
         angles = np.pi / 2 - 2 * np.pi * np.arange(len(self.variables)) / len(self.variables)
         places = np.column_stack([np.cos(angles), np.sin(angles)])
-        most = np.abs(self.shares).max(initial=0.0) or 1.0
-        for group, share in zip(self.groups, self.shares.tolist(), strict=True):
-            corners, part = places[list(group)], abs(share) / most
-            style = "-" if share >= 0 else "--"
+        most = self.spreads.max(initial=0.0) or 1.0
+        for group, spread in zip(self.groups, self.spreads.tolist(), strict=True):
+            corners, part = places[list(group)], spread / most
             if len(group) == 2:
                 width = max(WIDEST_EDGE * part, 0.6)
                 (self.edges_[group],) = ax.plot(
-                    *corners.T, style, color=ORANGE, linewidth=width, alpha=0.75, zorder=2
+                    *corners.T, color=ORANGE, linewidth=width, alpha=0.75, zorder=2
                 )
             else:
-                shape = Polygon(
-                    corners, facecolor=(GREEN, 0.08 + 0.4 * part), edgecolor=GREEN, linestyle=style
-                )
+                shape = Polygon(corners, facecolor=(GREEN, 0.08 + 0.4 * part), edgecolor=GREEN)
                 self.polygons_[group] = ax.add_patch(shape)
-        sizes = np.maximum(self.totals, 0.0) / (self.totals.max() if self.totals.max() > 0 else 1.0)
+        sizes = self.totals / (self.totals.max() or 1.0)
         sizes = np.maximum(LARGEST_NODE * sizes, 12.0)
         self.nodes_ = ax.scatter(places[:, 0], places[:, 1], s=sizes, color=BLUE, zorder=3)
         self._add_names(ax, places, sizes)
@@ -134,21 +132,21 @@ class NetworkDisplay(SharesDisplay):
         total = self.totals.max()
         handles: list[Any] = [
             Line2D(
-                [], [], color=BLUE, marker="o", linestyle="", label=f"variable, up to {total:.2g}"
+                [], [], color=BLUE, marker="o", linestyle="", label=f"variable, up to {total:.3g}"
             )
         ]
-        joined = list(zip(self.groups, self.shares.tolist(), strict=True))
-        pairs = [share for group, share in joined if len(group) == 2]
-        rest = [share for group, share in joined if len(group) > 2]
+        joined = list(zip(self.groups, self.spreads.tolist(), strict=True))
+        pairs = [spread for group, spread in joined if len(group) == 2]
+        rest = [spread for group, spread in joined if len(group) > 2]
         if pairs:
-            words = f"pair, up to {max(pairs, key=abs):.2g}"
+            words = f"pair, up to {max(pairs):.3g}"
             handles.append(Line2D([], [], color=ORANGE, linewidth=3, label=words))
         if rest:
-            words = f"three or more, up to {max(rest, key=abs):.2g}"
+            words = f"three or more, up to {max(rest):.3g}"
             handles.append(Patch(facecolor=(GREEN, 0.3), edgecolor=GREEN, label=words))
         ax.legend(
             handles=handles,
-            title="share of variance",
+            title=self.measure.split(":")[0],
             loc="upper center",
             bbox_to_anchor=(0.5, 0.0),
             ncols=3,
@@ -163,7 +161,7 @@ def _around(totals: dict[str, float], joint: dict[frozenset[str], float]) -> lis
     del left[:1]
     while left:
         last = order[-1]
-        ties = [sum(abs(s) for g, s in joint.items() if {last, name} <= g) for name in left]
+        ties = [sum(s for g, s in joint.items() if {last, name} <= g) for name in left]
         order.append(left.pop(int(np.argmax(ties))))
     return order
 

@@ -17,22 +17,42 @@ if TYPE_CHECKING:
 CURVES = 12
 """Most curves in one drawing; those of the most frequent categories are drawn. Set by judgement."""
 
+DENSITY_BINS = 40
+"""Bins of the histogram of the rows below a curve. Set by judgement."""
+
+DENSITY_HEIGHT = 0.1
+"""Height of that histogram, as a share of the axes. Set by judgement."""
+
 WRITTEN_CELLS = 60
 """Most cells for which each has its value written in. Set by judgement, not measured."""
 
 
 def draw_one(ax: Axes, variable: Variable, values: Array) -> None:
-    """Draw a function of one variable: a curve over a rug of the rows, or bars."""
+    """Draw a function of one variable: a curve over the density of the rows, or bars.
+
+    Bars of many categories, or of long names, lie on their sides: names are then read as they are.
+    """
     if variable.names is None:
         ax.plot(variable.points, values, color=BLUE, linewidth=2)
-        draw_rug(ax, variable)
+        draw_density(ax, variable)
+        ax.axhline(0, color=GREY, linewidth=0.8, zorder=0.5)
+        ax.set_xlabel(variable.title)
+        return
+    colors = [BLUE if value >= 0 else RED for value in values]
+    names = variable.counted
+    title = f"{variable.title} (number of rows)"
+    if variable.lies:
+        ax.barh(range(len(values)), values, height=0.7, color=colors)
+        ax.set_ylim(len(values) - 0.2, -0.8)
+        ax.set_yticks(range(len(names)), names, fontsize="small" if len(names) > 12 else None)
+        ax.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
+        ax.set_ylabel(title)
     else:
-        colors = [BLUE if value >= 0 else RED for value in values]
         ax.bar(range(len(values)), values, width=0.7, color=colors)
         ax.set_xlim(-0.8, len(values) - 0.2)
-        name_ticks(ax.xaxis, variable.names)
-    ax.axhline(0, color=GREY, linewidth=0.8, zorder=0.5)
-    ax.set_xlabel(variable.title)
+        ax.set_xticks(range(len(names)), [name.replace(" (", "\n(") for name in names])
+        ax.axhline(0, color=GREY, linewidth=0.8, zorder=0.5)
+        ax.set_xlabel(title)
 
 
 def draw_curves(
@@ -61,7 +81,7 @@ def draw_curves(
             linestyle=["-", "--", "-.", ":"][k % 4],
             label=f" {name}" if name.startswith("_") else name,
         )
-    draw_rug(ax, number)
+    draw_density(ax, number)
     ax.axhline(0, color=GREY, linewidth=0.8, zorder=0.5)
     ax.set_xlabel(number.title)
     if legend:
@@ -90,6 +110,25 @@ def draw_cells(ax: Axes, first: Variable, second: Variable, values: Array, most:
     if first.names is not None and second.names is not None and values.size <= WRITTEN_CELLS:
         write_values(ax, values.T, norm)
     return mesh
+
+
+def draw_density(ax: Axes, variable: Variable) -> None:
+    """Draw where rows are: a histogram along the lower edge, a tenth of the axes high."""
+    counts, edges = np.histogram(variable.rows, DENSITY_BINS)
+    heights = DENSITY_HEIGHT * counts / max(counts.max(), 1)
+    ax.bar(
+        edges[:-1],
+        heights,
+        np.diff(edges),
+        align="edge",
+        color=(GREY, 0.45),
+        transform=ax.get_xaxis_transform(),
+        zorder=0.4,
+        gid="density",
+    )
+    low, high = ax.get_ylim()
+    # Room below the curve, so that it does not run through the histogram.
+    ax.set_ylim(low - DENSITY_HEIGHT * (high - low), high)
 
 
 def draw_rug(ax: Axes, variable: Variable, across: bool = True) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
+from ..estimators.apart import taken_apart
 from ..estimators.base import BaseCV
 from ..fitting.choose import carried
 from ..registry import CHOOSERS
@@ -66,10 +67,11 @@ class PathDisplay(FigureDisplay):
         Parameters
         ----------
         estimator_cv : MKLRegressorCV or MKLClassifierCV
-            Fitted estimator.
+            Fitted estimator, or a pipeline that ends with one.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
         """
+        estimator_cv, _, _ = taken_apart(estimator_cv)
         if not isinstance(estimator_cv, BaseCV):
             raise TypeError(
                 f"estimator_cv must be {' or '.join(CHOOSERS)}; got "

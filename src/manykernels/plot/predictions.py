@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..limits import HEXAGON_ROWS
-from .style import BLUE, GREY, ORANGE, SEQUENTIAL, FigureDisplay, name_ticks, shorten
+from .style import BLUE, GREY, ORANGE, FigureDisplay, name_ticks, sequential, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -165,7 +165,7 @@ class PredictionsDisplay(FigureDisplay):
         counts = confusion_matrix(self.observed, self.predicted, labels=classes)
         self.confusion_ = ConfusionMatrixDisplay(counts, display_labels=names)
         few = len(classes) <= WRITTEN_CLASSES
-        self.confusion_.plot(ax=ax, cmap=SEQUENTIAL, include_values=few, values_format="d")
+        self.confusion_.plot(ax=ax, cmap=sequential(), include_values=few, values_format="d")
         name_ticks(ax.xaxis, names)
         name_ticks(ax.yaxis, names)
         ax.set(xlabel="predicted class", ylabel="true class")

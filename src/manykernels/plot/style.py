@@ -12,7 +12,7 @@ from ..arrays import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from matplotlib.colors import Normalize
+    from matplotlib.colors import Colormap, Normalize
 
 BLUE, ORANGE, GREEN, PURPLE, RED, SKY = PALETTE = (
     "#3182bd",
@@ -33,8 +33,9 @@ INK = "#222222"
 DIVERGING = "RdBu"
 """Colour map of values with a sign: blue above zero as in bars, red below."""
 
-SEQUENTIAL = "Blues"
-"""Colour map of values that are never below zero."""
+SEQUENTIAL = ("#3182bd00", "#3182bd80", "#3182bd", "#1c4f79")
+"""Colours of values that are never below zero: clear, so that the page is seen through it, up to
+dark blue. White would glare on a dark page."""
 
 LONGEST_NAME = 28
 """Most characters of a name that is not shortened. Set by judgement, not measured."""
@@ -128,8 +129,11 @@ def name_ticks(axis: Axis, names: Sequence[str]) -> None:
     """Put names at 0, 1, ..; slanted on a horizontal axis where they would run into another."""
     axis.set_ticks(range(len(names)), names)
     if axis is axis.axes.xaxis and len(names) * (max(map(len, names), default=0) + 2) > 55:
+        steep = 40 if len(names) <= 10 else 90
         for label in axis.get_ticklabels():
-            label.set(rotation=40, ha="right", rotation_mode="anchor")
+            label.set(rotation=steep, ha="right", rotation_mode="anchor")
+            if steep == 90:
+                label.set(va="center")
     if len(names) > 20:
         axis.set_tick_params(labelsize="small" if len(names) <= 30 else "x-small")
 
@@ -149,24 +153,36 @@ def written(values: Array, most: float, digits: int, sign: str = "") -> list[str
     return [f"{value:{sign}.{decimals}f}" for value in rounded.tolist()]
 
 
-def write_values(ax: Axes, values: Array, norm: Normalize, least: float = 0.0) -> None:
+def sequential() -> Colormap:
+    """Return the colour map of values that are never below zero."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("clear to blue", list(SEQUENTIAL))
+
+
+def write_values(
+    ax: Axes, values: Array, norm: Normalize, least: float = 0.0, light: str = INK
+) -> None:
     """Write values into the cells of a matrix, row i at height i, in a colour to be read there.
 
     The darkest colours are those of the largest values of a norm, and the smallest if below zero.
-    Absolute values below the least are not worth a text.
+    Absolute values below the least are not worth a text. ``light`` is the colour of text on light
+    cells: black, which a dark page turns into white, where these let the page through.
     """
     rounded = written(values, norm.vmax or 1.0, 2)
     for i, j in np.argwhere(np.abs(values) >= least):
         place = float(norm(values[i, j]))
         dark = place > 0.6 if norm.vmin == 0 else abs(place - 0.5) > 0.3
-        color = "#f7f7f7" if dark else INK
+        color = "#f7f7f7" if dark else light
         text = rounded[i * values.shape[1] + j]
         ax.text(j, i, text, ha="center", va="center", fontsize="small", color=color)
 
 
-def quantity(estimator: Any, label: Any) -> str:
+def quantity(estimator: Any, label: Any, short: bool = False) -> str:
     """Return what the contributions of an estimator's terms add up to, in words."""
     classes = getattr(estimator, "classes_", None)
     if classes is None:
         return "prediction"
+    if short:
+        return "decision value" if len(classes) == 2 else "decision values"
     return f"decision value of {shorten(str(classes[1] if label is None else label))}"

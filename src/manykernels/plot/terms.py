@@ -1,4 +1,4 @@
-"""Terms by their share of the variance."""
+"""Terms by their spread."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from ..arrays import Array
 from ..estimators.validation import column_names
 from ..how_sure import how_sure_of
-from .shares import Shares, SharesDisplay, check_family, largest, term_shares
-from .style import BLUE, GREEN, GREY, ORANGE, PURPLE, say, shorten_term, written
+from .spreads import Spreads, SpreadsDisplay, check_family, largest, measure_of, term_spreads
+from .style import BLUE, GREEN, GREY, ORANGE, PURPLE, say, shorten_term
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,19 +26,18 @@ KINDS = {
 """Name and colour of terms, by their number of variables; the last holds for more of them too."""
 
 
-class TermsDisplay(SharesDisplay):
-    """Share of the variance by term, as horizontal bars.
+class TermsDisplay(SpreadsDisplay):
+    """Spread by term, as horizontal bars.
 
-    A share is the covariance of a term's part of the fitted function with the whole, over the
-    variance of the whole. Shares of all terms add up to one; one below zero belongs to a term that
-    works against the others.
+    The spread is the standard deviation of what a term adds to predictions, over the training rows.
+    It is never below zero, and small only if the term hardly changes predictions.
 
     Parameters
     ----------
     terms : sequence of str
-        Names of terms, by descending share.
-    shares : array-like of shape (n_terms,)
-        Their shares of the variance.
+        Names of terms, by descending spread.
+    spreads : array-like of shape (n_terms,)
+        Their spreads.
     orders : array-like of shape (n_terms,)
         Their numbers of variables.
     total : int
@@ -55,13 +54,13 @@ class TermsDisplay(SharesDisplay):
     def __init__(
         self,
         terms: Sequence[str],
-        shares: Any,
+        spreads: Any,
         orders: Any,
         total: int,
         sure: Sequence[bool] | None = None,
     ) -> None:
         self.terms = list(terms)
-        self.shares: Array = np.asarray(shares, dtype=float)
+        self.spreads: Array = np.asarray(spreads, dtype=float)
         self.orders: Array = np.asarray(orders, dtype=int)
         self.total = total
         self.sure = None if sure is None else [bool(value) for value in sure]
@@ -76,17 +75,19 @@ class TermsDisplay(SharesDisplay):
         :class:`~manykernels.selection.SplitTest` or ``StabilitySelection``, to mark the terms that
         stand.
         """
-        everything, names = term_shares(check_family(estimator)), column_names(estimator)
+        estimator = check_family(estimator)
+        everything, names = term_spreads(estimator), column_names(estimator)
         shown = cls._of(everything, largest(everything, top), names)
+        shown.measure = measure_of(estimator)
         if how_sure is not None:
             shown.sure = how_sure_of(how_sure, names).is_sure(shown.terms)
         return shown.plot(ax)
 
     @classmethod
-    def _of(cls, everything: Shares, chosen: Shares, names: Sequence[str]) -> Self:
+    def _of(cls, everything: Spreads, chosen: Spreads, names: Sequence[str]) -> Self:
         return cls(
             [term.name for term in chosen],
-            [term.share for term in chosen],
+            [term.spread for term in chosen],
             [len(term.variables) for term in chosen],
             len(everything),
         )
@@ -99,25 +100,20 @@ class TermsDisplay(SharesDisplay):
         count = len(self.terms)
         kinds = np.minimum(self.orders, max(KINDS))
         self.bars_ = ax.barh(
-            np.arange(count), self.shares, color=[KINDS[kind][1] for kind in kinds.tolist()]
+            np.arange(count), self.spreads, color=[KINDS[kind][1] for kind in kinds.tolist()]
         )
         if not count:
             say(ax, "no terms: the model is a constant")
             return
         ax.set_yticks(range(count), [shorten_term(term) for term in self.terms])
         ax.set_ylim(count - 0.4, -0.6)
-        words = written(self.shares, min(float(np.abs(self.shares).max()), 0.09), 2)
-        for height, share in enumerate(self.shares.tolist()):
-            # Right of zero also for shares below: left of it are the names.
-            spot = (max(share, 0.0), height)
+        words = [f"{spread:.3g}" for spread in self.spreads.tolist()]
+        for height, spread in enumerate(self.spreads.tolist()):
             text = words[height] if self.sure is None else f"    {words[height]}"
-            ax.annotate(text, spot, (4, 0), textcoords="offset points", va="center")
+            ax.annotate(text, (spread, height), (4, 0), textcoords="offset points", va="center")
         ax.margins(x=0.15)
-        if np.any(self.shares < 0):
-            ax.axvline(0, color=GREY, linewidth=0.8)
-        else:
-            ax.set_xlim(left=0)
-        ax.set_xlabel("share of variance")
+        ax.set_xlim(left=0)
+        ax.set_xlabel(self.measure.replace(": ", ":\n"))
         ax.spines[["top", "right"]].set_visible(False)
         if count < self.total:
             ax.set_title(f"{count} of {self.total} terms", fontsize="medium")
@@ -142,7 +138,6 @@ class TermsDisplay(SharesDisplay):
             places = [i for i, sure in enumerate(self.sure) if sure == stands]
             look: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": GREY}
             look |= {"markersize": 5, "markerfacecolor": GREY if stands else "none"}
-            ends = np.maximum(self.shares[places], 0.0)
-            ax.add_line(Line2D(ends, places, transform=beside, gid=words, **look))
+            ax.add_line(Line2D(self.spreads[places], places, transform=beside, gid=words, **look))
             handles.append(Line2D([], [], label=words, **look))
         return handles

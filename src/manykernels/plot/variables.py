@@ -23,7 +23,10 @@ SLICES = 4
 """Most categories of a third variable that have a panel. Set by judgement, not measured."""
 
 RUG = 200
-"""Most ticks that show where the rows are. Set by judgement, not measured."""
+"""Most values of a column that show where its rows are. Set by judgement, not measured."""
+
+LINE_CHARACTERS = 62
+"""Characters of names side by side below the axes of a figure 5.6 inches wide."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,23 @@ class Variable:
         """Name of its axis."""
         most = f" ({len(self.points)} most frequent)" if self.left_out else ""
         return shorten(self.name) + most
+
+    @property
+    def counted(self) -> list[str]:
+        """Names of its categories with the numbers of their rows."""
+        return [f"{name} ({count:,})" for name, count in self._pairs]
+
+    @property
+    def lies(self) -> bool:
+        """Whether bars of its categories lie on their sides, for their names to be read."""
+        if self.names is None:
+            return False
+        longest = max((max(len(n), len(f"({c:,})")) for n, c in self._pairs), default=0)
+        return len(self.names) * (longest + 2) > LINE_CHARACTERS
+
+    @property
+    def _pairs(self) -> list[tuple[str, int]]:
+        return list(zip(self.names or (), self.counts.tolist(), strict=True))
 
     def keep(self, most: int) -> Variable:
         """Return the variable with its most frequent categories only."""

@@ -29,6 +29,7 @@ def write(
     summary: Mapping[str, Any] | None = None,
     levels: Mapping[str, Any] | None = None,
     how_sure: Any = None,
+    train: tuple[Any, Any] | None = None,
 ) -> Path:
     """Write a report of a fitted model: what it found, how well it predicts, what it rests on.
 
@@ -38,8 +39,8 @@ def write(
     ----------
     model : estimator
         A fitted :class:`manykernels.MKLRegressor`, :class:`manykernels.MKLClassifier` or one of
-        their cross-validated forms; or a table model, which has the attributes ``estimator``,
-        ``encode``, ``levels`` and ``summary``.
+        their cross-validated forms; a pipeline that ends with one; or a table model, which has the
+        attributes ``estimator``, ``encode``, ``levels`` and ``summary``.
     X : array-like of shape (n_samples, n_features)
         Rows to show the model on, best not those that it was fitted to.
     y : array-like of shape (n_samples,)
@@ -52,12 +53,16 @@ def write(
         What is known of the fit; every key is optional: ``target``, ``task``, ``rows_train``,
         ``rows_test``, ``scores`` (values by name, that of ``"this model"`` among them),
         ``metric``, ``evaluated_on``, ``file``, ``seconds``, ``command``, ``notes``. Without
-        scores these are computed on the rows given.
+        scores, measures of all kinds are computed on the rows given.
     levels : mapping, optional
-        For columns of codes, by name: what the codes 0, 1, ... mean.
+        For columns of codes, by name: what the codes 0, 1, ... mean; by default what the model
+        knows of them.
     how_sure : SplitTest or StabilitySelection, optional
         Of :mod:`manykernels.selection`, fitted to the rows of the model: the report says which
         terms stand. A table model may have been tested already (``manykernels fit --how-sure``).
+    train : pair of array-like, optional
+        X and y of the fit: a linear model is fitted to them and scored on the rows given, beside
+        the model. A table model has one already.
 
     Returns
     -------
@@ -83,7 +88,7 @@ def write(
         if value is not None and not isinstance(value, Mapping):
             raise TypeError(f"{name} must be a mapping or None; got {value!r}. Use a dict.")
     file = Path(path)
-    page = make_page(subject_of(model, X, y, summary, levels, how_sure), title)
+    page = make_page(subject_of(model, X, y, summary, levels, how_sure, train), title)
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, page.encode("utf-8", "replace"))
     return file

@@ -4,136 +4,123 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from inspect import signature
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from .. import __version__
 from ..function import AnovaTerms
-from ..words import SPACE, count, listing, number, percent, plural
-from .subject import Subject
+from ..function.importance import MATTERS
+from ..words import SPACE, accuracy_of, count, listing, measure_meaning, number, percent, plural
+from .subject import STRONGEST, Subject
 from .sure import standing
-
-MATTERING = 0.95
-"""Share of the variance that the terms that matter have together: they are the fewest that do. Set
-by judgement, not measured."""
-
-LISTED_TERMS = 200
-"""Most terms in the table. Set by judgement, not measured."""
 
 CHARACTERS = 300
 """Most characters of a parameter that is written out in the settings. Set by judgement."""
 
 
-def mattering(subject: Subject) -> tuple[int, float]:
-    """Return the number of terms that matter, and the share they have together."""
-    sums = np.cumsum(subject.table["share"].to_numpy(dtype=float))
-    if not len(sums) or sums.max() <= 0:
-        return 0, 0.0
-    enough = np.flatnonzero(sums >= MATTERING)
-    last = int(enough[0]) if len(enough) else int(sums.argmax())
-    return last + 1, float(sums[last])
-
-
 def lede(subject: Subject) -> str:
-    """Return how many terms matter, and the strongest."""
-    number_, together = mattering(subject)
+    """Return how many terms matter, the strongest, and how sure that is."""
+    matter, table = subject.matter, subject.table
     considered = plural(subject.estimator.n_kernels_, "kernel")
-    if number_ == 0:
+    if not matter:
         return f"Of {considered} considered none matters: the model predicts a constant."
-    first, share = str(subject.table["term"].iloc[0]), float(subject.table["share"].iloc[0])
-    if number_ == 1:
-        return f"Of {considered} considered one term matters: {first}, {_variance(subject, share)}."
-    return (
-        f"{plural(number_, 'term')} matter, of {considered} considered: together "
-        f"{_variance(subject, together)}. The strongest is {first} ({percent(share)})."
-    )
+    names = [str(table["term"].iloc[place]) for place in matter]
+    first = _with_spread(subject, names[0])
+    if len(names) == 1:
+        said = f"Of {considered} considered one term matters: {first}."
+    else:
+        said = (
+            f"{plural(len(names), 'term')} matter, of {considered} considered. "
+            f"The strongest is {first}."
+        )
+    return f"{said} {how_sure_in_short(subject, names)}"
 
 
-def _variance(subject: Subject, share: float) -> str:
-    return f"{percent(min(share, 1.0))} of {whole(subject)}"
+def how_sure_in_short(subject: Subject, names: Sequence[str]) -> str:
+    """Return how many of some terms stand, or where it says how to find out."""
+    if subject.how_sure is None:
+        return "How sure the terms are was not tested; below it says how to."
+    stand = sum(subject.how_sure.is_sure(names))
+    if len(names) == 1:
+        return "It stands." if stand else "It does not stand: these rows do not show it for sure."
+    return f"{count(stand) if stand else 'None'} of them {'stands' if stand < 2 else 'stand'}."
 
 
-def whole(subject: Subject) -> str:
-    """Return what shares of terms are shares of, in a few words."""
-    if isinstance(subject.terms, AnovaTerms):
-        return "the variance of the model if its columns were independent"
-    return "the variance of the predictions"
+def _with_spread(subject: Subject, name: str) -> str:
+    """Return the name of a term with its spread, if that is known."""
+    spread = float(subject.table["spread"].iloc[subject.terms.names.index(name)])
+    return name if np.isnan(spread) else f"{name} (spread {number(spread)})"
 
 
 def term_note(subject: Subject) -> str:
-    """Return what the table of terms lists and what its shares mean."""
-    total = len(subject.table)
-    listed = min(total, LISTED_TERMS)
+    """Return what the table of terms lists and what its numbers mean."""
+    total, matter = len(subject.table), len(subject.matter)
+    listed = len(subject.listed)
     which = (
         f"The model is a sum of {plural(total, 'term')}"
         if listed == total
-        else f"Listed are the {listed} strongest of {plural(total, 'term')} in use"
+        else f"Listed are {count(listed)} of {plural(total, 'term')} in use, the strongest"
     )
-    text = f"{which}. {share_meaning(subject)}"
+    said = [f"{which}.", *measure_meaning(subject.estimator, subject.table, subject.anova)]
+    if matter:
+        verb = "matters" if matter == 1 else "matter"
+        said.append(
+            f"{plural(matter, 'term')} {verb}: spreads of at least {100 * MATTERS:.0f}{SPACE}% of "
+            "the largest, and the strongest term of any other variable whose terms together have "
+            "as much."
+        )
+    if isinstance(subject.terms, AnovaTerms) and subject.terms.caution:
+        said.append(subject.terms.caution)
+    if not subject.classes:
+        deviation = float(np.std(subject.y.astype(float)))
+        said.append(
+            f"To compare: the standard deviation of {subject.target} on {subject.where} is "
+            f"{number(deviation)}."
+        )
     if subject.label is not None:
-        text += (
-            " Shares are those of all classes together; plots show the decision value of the class "
-            f"{subject.label}, the most frequent of {len(subject.classes)}."
+        said.append(
+            f"Plots show the decision value of the class {subject.label}, the most frequent of "
+            f"{len(subject.classes)}."
         )
-    return text
-
-
-def share_meaning(subject: Subject) -> str:
-    """Return what the shares of terms are shares of."""
-    if isinstance(subject.terms, AnovaTerms):
-        meaning = (
-            "A term's share is the part of the variance that the model would have if columns "
-            "varied independently of each other."
-        )
-        return " ".join(part for part in (meaning, subject.terms.caution) if part)
-    return (
-        "A term's share is the part of the variance of the predictions over the training rows that "
-        "it accounts for; one below zero works against the others."
-    )
+    return " ".join(said)
 
 
 def interaction_note(subject: Subject) -> str:
-    """Return how the variance is divided between single variables, pairs and so on."""
-    names = {1: "single variables", 2: "pairs of variables", 3: "triples"}
-    shares = [
-        f"{percent(share)} {'to' if place else 'belongs to'} "
-        + names.get(size, f"terms of {size} variables")
-        for place, (size, share) in enumerate(subject.by_variables.items())
-    ]
-    if not len(subject.table):
+    """Return how many terms join variables, and the strongest of them."""
+    total = len(subject.table)
+    if not total:
         return "The model has no terms: it predicts the same for all rows."
-    if not shares:
+    if not any(subject.terms.columns(name) for name in subject.table["term"]):
         return "The kernels of this model are not functions of single columns."
-    text = f"Of {whole(subject)}, {listing(shares)}."
     if not subject.interacts:
-        return f"{text} No term joins two variables: there is nothing to draw."
-    return f"{text} Strongest: {_strongest_together(subject)}."
-
-
-def _strongest_together(subject: Subject, top: int = 3) -> str:
-    """Return the strongest terms of several columns with their shares."""
-    pairs = zip(subject.table["term"], subject.table["share"], strict=True)
-    joint = ((n, s) for n, s in pairs if len(subject.terms.columns(n)) > 1)
-    return listing([f"{name} ({percent(share)})" for name, share in islice(joint, top)])
+        return "No term joins two variables: there is nothing to draw."
+    joined = len(subject.joint)
+    strongest = [_with_spread(subject, name) for name in subject.joint[:STRONGEST]]
+    noun = "term" if total == 1 else "terms"
+    return (
+        f"{count(joined)} of {count(total)} {noun} {'joins' if joined == 1 else 'join'} two "
+        f"variables or more. Strongest: {listing(strongest)}."
+    )
 
 
 def effect_sentence(subject: Subject, name: str) -> str:
     """Return in words what the plot of a term shows."""
     rank = subject.terms.names.index(name)
-    share = float(subject.table["share"].iloc[rank])
+    line = subject.table.iloc[rank]
     total = len(subject.table)
     place = "the strongest" if rank == 0 else f"number {rank + 1}"
     own = subject.terms.columns(name)
     variables = [subject.columns[c] for c in own]
-    text = f"{percent(share)} of the variance, {place} of {plural(total, 'term')}"
+    spread = float(line["spread"])
+    first = f"Share {percent(line['share'])}" if np.isnan(spread) else f"Spread {number(spread)}"
+    text = f"{first}, {place} of {plural(total, 'term')}"
     if any(variable not in name for variable in variables):
         text += f"; a function of {listing(variables)}"
-    text += "."
+    text += f".{without(subject, float(line['loss_without']))}"
     if subject.how_sure is not None:
         text += f" {standing(subject.how_sure, name)}"
     part = subject.parts[name].to_numpy()
@@ -148,6 +135,20 @@ def effect_sentence(subject: Subject, name: str) -> str:
         f"{text} On nine rows of ten it adds between {number(low)} and {number(high)} to "
         f"{_output(subject)}. It is lowest at {places[0]} and highest at {places[1]}."
     )
+
+
+def without(subject: Subject, loss: float) -> str:
+    """Return in a sentence what accuracy loses without a term; nothing where it is not known."""
+    if np.isnan(loss):
+        return ""
+    measure = accuracy_of(subject.estimator)
+    if loss < 0.0005:
+        amount = f"{measure} on the training rows changes by less than 0.001"
+    elif measure == "R²":
+        amount = f"R² on the training rows falls by {number(loss, 2)}"
+    else:
+        amount = f"the log loss on the training rows rises by {number(loss, 2)}"
+    return f" Without it, the others scaled anew, {amount}."
 
 
 def _output(subject: Subject) -> str:
@@ -196,7 +197,7 @@ def prediction_note(subject: Subject) -> str:
         return (
             f"Each point is one of {subject.where}. Were all predictions right, all points would "
             "lie on the line. Half of the predictions are off by "
-            f"{number(middle)} or less."
+            f"{number(middle)} or less, in the unit of the target."
         )
     right = int(np.sum(predicted == y))
     text = f"{count(right)} of {subject.where.removeprefix('the ')} are predicted right."
@@ -209,6 +210,18 @@ def prediction_note(subject: Subject) -> str:
     return (
         f"{text} The most frequent mistake is {most[1]} for {most[0]}, "
         f"{'once' if times == 1 else f'{count(times)} times'}."
+    )
+
+
+def calibration_note(subject: Subject) -> str:
+    """Return what the plot of calibration shows."""
+    which = f"of the class {subject.classes[1]}"
+    if len(subject.classes) > 2:
+        which = "of all classes, each against the others"
+    return (
+        f"Each point is some of {subject.where}, taken together by the predicted probability "
+        f"{which}: how often the class came true, beside what was predicted. Probabilities are "
+        "right where points lie on the line."
     )
 
 
@@ -249,7 +262,7 @@ def settings(subject: Subject) -> str:
     lines.append(")")
     for name in ("alpha_", "n_terms_", "p_", "degree_"):
         if hasattr(estimator, name):
-            lines.append(f"# chosen: {name} = {getattr(estimator, name)!r}")
+            lines.append(f"# in use: {name} = {getattr(estimator, name)!r}")
     return "\n".join(lines)
 
 

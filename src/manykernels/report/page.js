@@ -106,7 +106,8 @@
   const compare = {
     term: (a, b) => collator.compare(a.dataset.term, b.dataset.term),
     variables: (a, b) => a.dataset.variables - b.dataset.variables,
-    share: (a, b) => a.dataset.share - b.dataset.share,
+    spread: (a, b) => a.dataset.spread - b.dataset.spread,
+    second: (a, b) => a.dataset.second - b.dataset.second,
     sign: (a, b) => a.dataset.sign - b.dataset.sign,
     sure: (a, b) => a.dataset.sure - b.dataset.sure,
   };

@@ -12,12 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..words import MINUS, NO_NUMBER, certificate, count, number, percent, percent_at_most, score
+from ..words import (
+    MINUS,
+    NO_NUMBER,
+    SPACE,
+    certificate,
+    count,
+    number,
+    percent,
+    second_measure,
+    second_name,
+)
 from . import content
-from .content import LISTED_TERMS
 from .figures import Size, close, draw
 from .markup import Markup, element, join
-from .scores import Scores, headline, score_note, scores_of
+from .scores import SCALED, Scores, headline, score_note, scores_of, shown
 from .subject import Subject
 from .sure import sure_mark, sure_section
 
@@ -26,8 +35,14 @@ if TYPE_CHECKING:
 
     from ..plot import EffectDisplay
 
+MEASURE_NAMES = {"RMSE": "typical error (RMSE)", "log loss": "log loss (lower is better)"}
+"""Names of measures among the first facts, where a newcomer may not know them."""
+
 WIDE = (5.6, 3.8)
 """Width and height in inches of most figures."""
+
+MOST_CONFUSED = 12
+"""Most classes with a table of true and predicted ones. Set by judgement."""
 
 SQUARE = (5.6, 5.2)
 """Width and height in inches of the figure of predictions."""
@@ -50,7 +65,7 @@ def make_page(subject: Subject, title: str | None) -> str:
         "facts": facts(subject, scores),
         "notes": notes(content.provenance(subject)),
         "scores": score_table(scores),
-        "score_note": join(score_note(scores)),
+        "score_note": join(score_note(subject, scores)),
         "term_note": join(content.term_note(subject)),
         "terms": term_table(subject, set(effects)),
         "effects": join(*effects.values()) if effects else no_effects(),
@@ -78,24 +93,18 @@ def _digest(script: str) -> str:
 
 def facts(subject: Subject, scores: Scores) -> Markup:
     """Return the few numbers that a reader looks for first."""
-    estimator = subject.estimator
-    free = estimator.n_kernels_ == np.inf  # a continuum, whose gap is only estimated
-    certified = estimator.gap_kind_ != "none" and np.isfinite(estimator.gap_)
-    certified = certified and not (free and estimator.gap_ >= 1)
-    found = [
-        (f"{scores.metric} on {scores.where}", score(scores.ours) if scores.values else NO_NUMBER),
-        ("terms that matter", count(content.mattering(subject)[0])),
-        ("kernels considered", count(estimator.n_kernels_)),
-        (
-            {"exact": "from the optimum", "none": "no certificate"}.get(
-                estimator.gap_kind_,
-                "from the optimum, by an estimate" if free else "from the optimum, by draws",
-            ),
-            f"{'' if free else '≤ '}{percent_at_most(float(estimator.gap_))}"
-            if certified
-            else NO_NUMBER,
-        ),
-    ]
+    matter = [str(subject.table["term"].iloc[place]) for place in subject.matter]
+    found: list[tuple[Any, str]] = [
+        (f"{MEASURE_NAMES.get(name, name)} on {scores.where}", shown(name, scores.ours(name)))
+        for name in scores.names[:2]
+    ] or [(f"score on {scores.where}", NO_NUMBER)]
+    found.append(("terms that matter", count(len(matter))))
+    if subject.how_sure is None:
+        link = element("a", "how to test them", href="#sure")
+        found.append((join("how sure the terms are: ", link), "not tested"))
+    else:
+        stand = sum(subject.how_sure.is_sure(matter))
+        found.append(("of the terms that matter stand", f"{count(stand)} of {count(len(matter))}"))
     pairs = [(element("dt", name), element("dd", value)) for name, value in found]
     return join(*(element("div", *pair, class_="fact") for pair in pairs))
 
@@ -108,28 +117,31 @@ def notes(said: Sequence[str]) -> Markup:
 
 
 def score_table(scores: Scores) -> Markup:
-    """Return the scores as a table with bars."""
+    """Return the scores as a table, with bars for the main one."""
+    if not scores.values:
+        return Markup("")
+    main = scores.names[0]
     rows = [
         element(
             "tr",
             element("th", name, scope="row"),
-            element("td", score(value), class_="number"),
-            element("td", bar(value), class_="track"),
+            *(element("td", _known(measure, own), class_="number") for measure in scores.names),
+            *([element("td", bar(own.get(main, 0.0)), class_="track")] if main in SCALED else []),
             class_="ours" if not place else None,
         )
-        for place, (name, value) in enumerate(scores.values.items())
+        for place, (name, own) in enumerate(scores.values.items())
     ]
-    if not rows:
-        return Markup("")
-    head = element(
-        "tr",
-        element("th", "Model", scope="col"),
-        element("th", scores.metric, scope="col", class_="number"),
-        element("td"),
-    )
+    heads = [element("th", name, scope="col", class_="number") for name in scores.names]
+    last = [element("td")] if main in SCALED else []
+    head = element("tr", element("th", "Model", scope="col"), *heads, *last)
     caption = element("caption", f"Scores on {scores.where}", class_="unseen")
     body = element("tbody", *rows)
-    return element("table", caption, element("thead", head), body, class_="scores")
+    table = element("table", caption, element("thead", head), body, class_="scores")
+    return element("div", table, class_="across")
+
+
+def _known(measure: str, own: dict[str, float]) -> str:
+    return shown(measure, own[measure]) if measure in own else NO_NUMBER
 
 
 def bar(share: float) -> Markup:
@@ -140,10 +152,14 @@ def bar(share: float) -> Markup:
 
 def term_table(subject: Subject, plotted: set[str]) -> Markup:
     """Return the table of terms; those with a plot are buttons."""
-    table = subject.table.head(LISTED_TERMS)
+    places = subject.listed
+    table = subject.table.iloc[places]
     signed = bool((table["sign"] != 0).any())
-    largest = max(float(table["share"].max()), 1e-300) if len(table) else 1.0
-    columns = [("term", "Term"), ("variables", "Variables"), ("share", "Share of variance")]
+    second, estimator = second_measure(table), subject.estimator
+    name = second_name(estimator, table)
+    columns = [("term", "Term"), ("variables", "Variables"), ("spread", "Spread")]
+    columns += [("second", f"{name[0].upper()}{name[1:]}")]
+    largest = float(table["spread"].max()) if len(table) else 1.0
     columns += [("sign", "Sign")] if signed else []
     columns += [("sure", "Stands")] if subject.how_sure is not None else []
     head = [
@@ -152,14 +168,16 @@ def term_table(subject: Subject, plotted: set[str]) -> Markup:
             element("button", name, type="button", data_key=key),
             scope="col",
             class_=key,
-            aria_sort="descending" if key == "share" else "none",
+            aria_sort="descending" if key == "spread" else "none",
         )
         for key, name in columns
     ]
     rows = []
     stands = subject.how_sure.is_sure(table["term"].tolist()) if subject.how_sure else []
-    entries = (table[key].tolist() for key in ("term", "degree", "share", "sign"))
-    for rank, (name, degree, share, sign) in enumerate(zip(*entries, strict=True)):
+    keys = ("term", "degree", "spread", second, "sign")
+    entries = (table[key].tolist() for key in keys)
+    for line, (name, degree, spread, other, sign) in enumerate(zip(*entries, strict=True)):
+        rank = places[line]
         variables = len(subject.terms.columns(name))
         known = variables > 0 or degree == 0
         label = element("bdi", name if degree else f"{name} (constant)")
@@ -167,21 +185,33 @@ def term_table(subject: Subject, plotted: set[str]) -> Markup:
             label = element(
                 "button", label, type="button", class_="show", aria_controls=f"effect-{rank}"
             )
-        track = element("div", bar(share / largest), class_="track")
-        meter = element("div", element("span", percent(share)), track, class_="meter")
+        track = element("div", bar(spread / (largest or 1.0)), class_="track")
+        text = NO_NUMBER if np.isnan(spread) else number(spread)
+        meter = element("div", element("span", text), track, class_="meter")
         cells = [
             element("th", label, scope="row", class_="term"),
             element("td", str(variables) if known else NO_NUMBER, class_="variables number"),
-            element("td", meter, class_="share"),
+            element("td", meter, class_="spread"),
+            element("td", _second(second, other), class_="second number"),
             *([element("td", sign_of(sign), class_="sign")] if signed else []),
-            *([element("td", sure_mark(stands[rank]), class_="sure")] if stands else []),
+            *([element("td", sure_mark(stands[line]), class_="sure")] if stands else []),
         ]
-        data = {"term": name, "variables": variables, "share": repr(share), "sign": sign}
-        data |= {"sure": int(stands[rank])} if stands else {}
+        data: dict[str, Any] = {"term": name, "variables": variables, "sign": sign}
+        data |= {"spread": repr(spread), "second": repr(other)}
+        data |= {"sure": int(stands[line])} if stands else {}
         rows.append(element("tr", *cells, **{f"data_{key}": value for key, value in data.items()}))
     caption = element("caption", "Terms of the model", class_="unseen")
     body = element("tbody", *rows)
     return element("table", caption, element("thead", element("tr", *head)), body, class_="terms")
+
+
+def _second(kind: str, value: float) -> str:
+    """Return what stands beside the spread as text."""
+    if np.isnan(value):
+        return NO_NUMBER
+    if kind == "share":
+        return percent(value)
+    return f"<{SPACE}0.0001" if abs(value) < 0.0001 else number(value, 2)
 
 
 def sign_of(sign: int) -> str | Markup:
@@ -203,14 +233,16 @@ def effect_display(subject: Subject, name: str, ax: Axes | None) -> EffectDispla
     )
     if ax is not None:
         ax.set_title("")  # the heading says it
+        figure: Any = display.figure_
+        figure.set_size_inches(*display.size)
         return display
     close(display.figure_)
     size = len(display.ax_)
     lines = -(-size // 2)
-    figure = Figure((7.0, 3.0 * lines), layout="constrained")
-    panels = list(figure.subplots(lines, min(size, 2), squeeze=False).flat)
+    grid = Figure((7.0, 3.0 * lines), layout="constrained")
+    panels = list(grid.subplots(lines, min(size, 2), squeeze=False).flat)
     for spare in panels[size:]:
-        figure.delaxes(spare)
+        grid.delaxes(spare)
     display.plot(panels[:size])
     for panel in panels[2:size:2]:
         panel.set_ylabel(panels[0].get_ylabel())
@@ -255,7 +287,7 @@ def interactions(subject: Subject) -> Markup:
         return Markup("")
     said, estimator = content.interaction_note(subject), subject.estimator
     network = f"Network of the variables, joined where a term has them in common. {said}"
-    heat = f"Heat map of the shares of variables and of pairs of them. {said}"
+    heat = f"Heat map of the spreads of variables and of pairs of them. {said}"
     return element(
         "div",
         element("div", element("h3", "Network"), _figure(NetworkDisplay, network, None, estimator)),
@@ -270,9 +302,53 @@ def predictions(subject: Subject) -> Markup:
 
     if len(subject.y) < 2:
         return element("p", "A single row is too little to draw.", class_="note")
-    kind = "Matrix of predicted and true classes" if subject.classes else "Predicted and observed"
+    several = len(subject.classes) > 2
+    kind = "Predicted and observed"
+    if subject.classes:
+        kind = "Matrix of true and predicted classes" if several else "Predicted probabilities"
     label = f"{kind}. {content.prediction_note(subject)}"
-    return _figure(PredictionsDisplay, label, SQUARE, subject.estimator, subject.X, subject.y)
+    drawn = _figure(PredictionsDisplay, label, SQUARE, subject.estimator, subject.X, subject.y)
+    if not subject.classes:
+        return drawn
+    return join(drawn, calibration(subject), confusion(subject))
+
+
+def calibration(subject: Subject) -> Markup:
+    """Return the plot of how often classes come true, or nothing without probabilities."""
+    from ..plot import CalibrationDisplay
+
+    if not hasattr(subject.estimator, "predict_proba"):
+        return Markup("")
+    said = content.calibration_note(subject)
+    arguments = (subject.estimator, subject.X, subject.y)
+    drawing = _figure(CalibrationDisplay, f"Calibration. {said}", SQUARE, *arguments)
+    return element("div", element("h3", "Calibration"), element("p", said, class_="note"), drawing)
+
+
+def confusion(subject: Subject) -> Markup:
+    """Return the table of true and predicted classes."""
+    from sklearn.metrics import confusion_matrix
+
+    classes = subject.classes
+    if len(classes) > MOST_CONFUSED:
+        return Markup("")
+    counts = confusion_matrix(subject.y, subject.predicted, labels=subject.estimator.classes_)
+    heads = [element("th", str(name), scope="col", class_="number") for name in classes]
+    rows = [
+        element(
+            "tr",
+            element("th", str(name), scope="row"),
+            *(element("td", count(int(value)), class_="number") for value in own),
+        )
+        for name, own in zip(classes, counts, strict=True)
+    ]
+    caption = element(
+        "caption", f"True classes (rows) and predicted classes (columns) on {subject.where}"
+    )
+    head = element("tr", element("th", "true \\ predicted", scope="col"), *heads)
+    body = element("tbody", *rows)
+    table = element("table", caption, element("thead", head), body, class_="confusion")
+    return element("div", table, class_="across")
 
 
 def convergence(subject: Subject) -> Markup:

@@ -1,116 +1,106 @@
-"""The score of a model next to those of simpler ones."""
+"""How good a model is next to simpler ones, on one set of rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils import _safe_indexing
 
-from ..baselines.simple import FOLDS, cross_validated, indicators
-from ..limits import MOST_VALIDATED
-from ..words import SPACE, count, score
+from ..baselines.simple import measures_of
+from ..words import SPACE, count, number, score
 from .subject import Subject
 
 OURS = "this model"
-"""Name of the score of the model that a report is about."""
+"""Name of the model that a report is about, among the scores."""
+
+MEANINGS = {
+    "R²": "R² is the part of the target's variance that predictions explain: 1 if all are right, 0 "
+    "for those of the mean of these rows.",
+    "RMSE": "RMSE is the root of the mean squared error, in the unit of the target.",
+    "mean absolute error": "The mean absolute error is in the unit of the target, too.",
+    "accuracy": "Accuracy is the part of the rows whose class is predicted right.",
+    "log loss": "The log loss is the mean of minus the logarithm of the probability given to the "
+    "true class: the lower the better, 0 if all are right and sure.",
+    "AUC": "AUC is the probability that a row of a class is ranked before a row of another: 0.5 by "
+    "chance, 1 at best{several}.",
+}
+"""What each measure means, in a sentence."""
+
+SCALED = ("R²", "accuracy", "AUC")
+"""Measures whose best value is one, to be drawn as bars."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores by the name of the model, ours first, on one set of rows.
+    """Measures by the name of the model, ours first, on one set of rows.
 
-    The metric is ``"R²"`` or ``"accuracy"``; ``where`` names the rows, for instance ``"206 held-out
-    rows"``; the note says what a reader must know to compare the scores.
+    ``where`` names the rows, for instance ``"206 held-out rows"``; the note says what a reader must
+    know to compare the models.
     """
 
-    metric: str
-    values: dict[str, float]
+    values: dict[str, dict[str, float]]
     where: str
     note: str
 
     @property
-    def ours(self) -> float:
-        """The score of the model that the report is about."""
-        return self.values.get(OURS, float("nan"))
+    def names(self) -> list[str]:
+        """Names of the measures, the main one first."""
+        return list(dict.fromkeys(name for own in self.values.values() for name in own))
+
+    def ours(self, name: str) -> float:
+        """Return a measure of the model that the report is about, NaN if it has none."""
+        return self.values.get(OURS, {}).get(name, float("nan"))
 
 
 def scores_of(subject: Subject) -> Scores:
-    """Return the scores that the caller knows; without any, those on the rows given."""
-    metric = "accuracy" if subject.classes else "R²"
+    """Return the scores that the caller gives; without any, those on the rows given."""
     given = subject.summary.get("scores")
-    if not given:
-        return _computed(subject, metric)
-    named = str(subject.summary.get("metric") or metric).replace("R^2", "R²")
-    kind = str(subject.summary.get("evaluated_on") or "rows")
-    rows = subject.summary.get("rows_test")
-    where = kind if rows is None else f"{count(int(rows))} {kind}"
-    values = {str(name): float(value) for name, value in given.items() if value is not None}
-    return Scores(named, dict(sorted(values.items(), key=lambda item: item[0] != OURS)), where, "")
-
-
-def _computed(subject: Subject, metric: str) -> Scores:
-    size, where = len(subject.y), subject.where
-    if metric == "R²" and (size < 2 or np.ptp(subject.y) == 0):
-        return Scores(metric, {}, where, "R² needs rows with different targets.")
-    values = {OURS: float(subject.estimator.score(subject.X, subject.y))}
-    note = "If the model was fitted to these rows, its score is too good."
+    if given and not subject.measured:
+        main = "accuracy" if subject.classes else "R²"
+        main = str(subject.summary.get("metric") or main).replace("R^2", "R²")
+        kind = str(subject.summary.get("evaluated_on") or "rows")
+        rows = subject.summary.get("rows_test")
+        where = kind if rows is None else f"{count(int(rows))} {kind}"
+        values = {
+            str(name): {main: float(value)} for name, value in given.items() if value is not None
+        }
+        return Scores(dict(sorted(values.items(), key=lambda item: item[0] != OURS)), where, "")
+    values = {OURS: measures_of(subject.estimator, subject.X, subject.y)}
+    note = "If the model was fitted to these rows, its scores are too good."
     if subject.summary.get("evaluated_on") == "training rows":
-        note = "The models were fitted to these rows: on others their scores are lower."
+        note = "The models were fitted to these rows: on others their scores are worse."
+    elif subject.held_out:
+        note = "No model was fitted to these rows."
     if subject.simple is not None:
-        values |= subject.simple.scores(np.asarray(subject.X, dtype=float), subject.y)
-        return Scores(metric, values, where, note)
-    linear = _linear(subject)
-    if linear is not None:
-        values["linear model"] = linear
-        which = "them" if size <= MOST_VALIDATED else f"{count(MOST_VALIDATED)} of them"
+        values |= subject.simple.measures(np.asarray(subject.X, dtype=float), subject.y)
+        note += " The linear model was fitted to the same rows as this model."
+    elif any(subject.terms.columns(name) for name in subject.terms.names):
         note += (
-            f" That of the linear model is the mean over {FOLDS} folds of {which}, each predicted "
-            "by a model fitted to the others."
+            " To compare with a linear model, give report.write the rows of the fit: train=(X, y)."
         )
-    if subject.classes:
-        _, sizes = np.unique(subject.y, return_counts=True)
-        values["most frequent class"] = float(sizes.max()) / size
-    else:
-        values["mean"] = 0.0
-    return Scores(metric, values, where, note)
-
-
-def _linear(subject: Subject) -> float | None:
-    """Return the cross-validated score of a linear model, None if there is none to be had."""
-    if not any(subject.by_variables):
-        return None  # the columns are row numbers or kernel values
-    X, y, classes = subject.X, subject.y, bool(subject.classes)
-    if len(y) > MOST_VALIDATED:
-        drawn = np.random.default_rng(0).choice(len(y), MOST_VALIDATED, replace=False)
-        X, y = _safe_indexing(X, drawn), y[drawn]
-    if sparse.issparse(X):
-        return cross_validated(X, y, classes, centre=False)
-    rows = np.asarray(X, dtype=float)
-    codes = [
-        np.unique(column).tolist() if name in subject.levels else []
-        for name, column in zip(subject.columns, rows.T, strict=True)
-    ]
-    return cross_validated(indicators(rows, codes), y, classes)
+    if not subject.classes and "R²" not in values[OURS]:
+        note += " There is no R²: it needs rows with different targets."
+    return Scores(values, subject.where, note)
 
 
 def headline(subject: Subject, scores: Scores) -> str:
     """Return how well the model predicts, as a sentence."""
-    if not np.isfinite(scores.ours):
+    main = scores.names[0] if scores.names else ""
+    if main not in SCALED or not np.isfinite(scores.ours(main)):
         return f"A model of {subject.target}"
     return (
-        f"Predicts {subject.target} with {scores.metric}{SPACE}{score(scores.ours)} on "
-        f"{scores.where}"
+        f"Predicts {subject.target} with {main}{SPACE}{score(scores.ours(main))} on {scores.where}"
     )
 
 
-def score_note(scores: Scores) -> str:
-    """Return what the scores mean."""
-    meaning = {
-        "R²": "R² is the part of the target's variance that predictions explain: 1 if all are "
-        "right, 0 for those of the mean.",
-        "accuracy": "Accuracy is the part of the rows whose class is predicted right.",
-    }
-    parts = [meaning.get(scores.metric, ""), f"On {scores.where}." if scores.values else ""]
-    return " ".join(part for part in [*parts, scores.note] if part)
+def score_note(subject: Subject, scores: Scores) -> str:
+    """Return what the scores mean, and on which rows they are."""
+    several = ", the mean over the classes, each against the others" * (len(subject.classes) > 2)
+    said = [MEANINGS[name].format(several=several) for name in scores.names if name in MEANINGS]
+    where = f"All scores are on {scores.where}." if scores.values else ""
+    return " ".join(part for part in [where, *said, scores.note] if part)
+
+
+def shown(name: str, value: float) -> str:
+    """Return a measure as text."""
+    return score(value) if name in SCALED else number(value)

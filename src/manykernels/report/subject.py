@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..arrays import Array
 from ..baselines.simple import SimpleModels
+from ..estimators.apart import taken_apart
 from ..estimators.validation import column_names
-from ..function import AnovaTerms, Terms
+from ..function import AnovaTerms, Terms, mattering
 from ..how_sure import HowSure, how_sure_of
+from ..inputs import refuse_target_size
 from ..limits import SHOWN_ROWS
 from ..registry import ESTIMATORS
 from ..words import count, number, plural
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
 
 PLOTTED = 30
 """Most terms with a plot. Set by judgement, not measured."""
+
+LISTED_TERMS = 200
+"""Most terms in the table, but for those that matter. Set by judgement, not measured."""
+
+NAMED = 60
+"""Most terms that matter with a plot; beyond it the page says so. Set by judgement."""
+
+STRONGEST = 3
+"""Terms that join columns, and terms that do not stand, that the text names. Set by judgement."""
 
 VARIABLES = 3
 """Most variables of a term with a plot: two axes and a panel for each value of a third."""
@@ -54,6 +64,8 @@ class Subject:
         What the codes of a column mean, by the column's name.
     simple : SimpleModels, optional
         Simple models that were fitted to the same rows as the model.
+    measured : bool
+        Whether scores are to be those on the rows given, whatever the summary says.
     how_sure : HowSure, optional
         What many sets of rows say of the terms.
     """
@@ -67,13 +79,28 @@ class Subject:
     levels: Mapping[str, Any]
     simple: SimpleModels | None = None
     how_sure: HowSure | None = None
+    measured: bool = False
+
+    @cached_property
+    def held_out(self) -> bool:
+        """Whether the rows are those that a table's model was not trained on.
+
+        As many as these, with the same score: other rows will not have that.
+        """
+        scores = self.summary.get("scores") or {}
+        if len(self.y) != self.summary.get("rows_test") or "this model" not in scores:
+            return False
+        here = float(self.estimator.score(self.X, self.y))
+        return bool(np.isclose(here, float(scores["this model"]), rtol=1e-9, atol=1e-12))
 
     @property
     def where(self) -> str:
         """The rows that the model is shown on, in words."""
         kind, size = self.summary.get("evaluated_on"), len(self.y)
         rows = self.summary.get("rows_test")  # 0 where all were trained on
-        if not kind or rows not in (None, 0, size):
+        known = rows is None or (rows == 0 and size == self.summary.get("rows_train", size))
+        known = known or (rows == size and (not self.measured or self.held_out))
+        if not kind or not known:
             return f"the {plural(size, 'row')} given to the report"
         return str(kind) if rows is None else f"{count(size)} {kind}"
 
@@ -85,8 +112,31 @@ class Subject:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """All terms as a table, those of largest share first."""
+        """All terms as a table, those of largest spread first."""
         return self.terms.table(None)
+
+    @cached_property
+    def matter(self) -> list[int]:
+        """Places of the terms that matter."""
+        columns = [self.terms.columns(name) for name in self.table["term"]]
+        spreads = self.table["spread"]
+        sizes = spreads if spreads.notna().all() else self.table["share"].abs()
+        return mattering(sizes.tolist(), columns)
+
+    @cached_property
+    def listed(self) -> list[int]:
+        """Places of the terms in the table: the strongest, and those that matter."""
+        return sorted({*range(min(LISTED_TERMS, len(self.table))), *self.matter[:NAMED]})
+
+    @cached_property
+    def joint(self) -> list[str]:
+        """Names of the terms that join columns, by descending spread."""
+        return [name for name in self.table["term"] if len(self.terms.columns(name)) > 1]
+
+    @property
+    def anova(self) -> bool:
+        """Whether terms are components of a function of kernels with widths."""
+        return isinstance(self.terms, AnovaTerms)
 
     @property
     def classes(self) -> list[Any]:
@@ -122,23 +172,27 @@ class Subject:
 
     @cached_property
     def plottable(self) -> list[str]:
-        """The strongest terms that are functions of at most three columns."""
-        possible = (n for n in self.terms.names if 1 <= len(self.terms.columns(n)) <= VARIABLES)
-        return list(islice(possible, PLOTTED))
+        """Terms of at most three columns that have a plot: the strongest, and all that are named.
 
-    @cached_property
-    def by_variables(self) -> dict[int, float]:
-        """Share of the variance that belongs to terms of 1, 2, ... columns."""
-        shares: dict[int, float] = {}
-        for name, share in zip(self.table["term"], self.table["share"], strict=True):
-            size = len(self.terms.columns(name))
-            shares[size] = shares.get(size, 0.0) + float(share)
-        return {size: shares[size] for size in sorted(shares) if size}
+        Named are terms that matter, the strongest that join columns, and those of the model that
+        stand.
+        """
+        names = self.table["term"].tolist()
+        possible = [n for n in names if 1 <= len(self.terms.columns(n)) <= VARIABLES]
+        wanted = {names[place] for place in self.matter[:NAMED]} | set(self.joint[:STRONGEST])
+        wanted.update(possible[:PLOTTED])
+        if self.how_sure is not None:
+            own = [name for group in self.how_sure.sure for name in group.terms]
+            weak = [
+                n for n, sure in zip(names, self.how_sure.is_sure(names), strict=True) if not sure
+            ]
+            wanted.update(own, weak[:STRONGEST])
+        return [name for name in possible if name in wanted]
 
     @property
     def interacts(self) -> bool:
         """Whether a term joins two columns or more."""
-        return any(size > 1 for size in self.by_variables)
+        return bool(self.joint)
 
     def value(self, column: int, row: int) -> str:
         """Return an entry of the rows as text: the name of a level, or a number."""
@@ -154,17 +208,22 @@ def subject_of(
     summary: Mapping[str, Any] | None,
     levels: Mapping[str, Any] | None,
     how_sure: Any = None,
+    train: Any = None,
 ) -> Subject:
     """Check what a report is asked of; take a table model apart."""
-    estimator = model
+    estimator, measured = model, False
     if hasattr(model, "encode") and hasattr(model, "estimator"):
         estimator, X = model.estimator, model.encode(X)
         levels = model.levels if levels is None else levels
+        measured = summary is None
         summary = model.summary if summary is None else summary
+    else:  # of an estimator or a pipeline
+        estimator, X, known = taken_apart(model, X)
+        levels = known if levels is None else levels
     if not hasattr(estimator, "explain") or not hasattr(estimator, "contributions"):
         raise TypeError(
             f"model must be an estimator with terms, such as {' or '.join(ESTIMATORS[::3])}; got "
-            f"{type(model).__name__}. Of a pipeline, give the last step and X as it sees it."
+            f"{type(model).__name__}. Give one, or a pipeline that ends with one."
         )
     check_is_fitted(estimator)
     rows = X if hasattr(X, "shape") else np.asarray(X)
@@ -183,7 +242,31 @@ def subject_of(
     target, simple = str(target or "the target"), getattr(model, "simple", None)
     how_sure = getattr(model, "how_sure", None) if how_sure is None else how_sure
     found = None if how_sure is None else how_sure_of(how_sure, names)
-    return Subject(estimator, rows, targets, names, target, summary, known, simple, found)
+    if simple is None and train is not None:
+        simple = simple_models(train, names, known, bool(estimator.labelled))
+    fields = (target, summary, known, simple, found, measured)
+    return Subject(estimator, rows, targets, names, *fields)
+
+
+def simple_models(
+    train: Any, names: Sequence[str], levels: Mapping[str, Any], classes: bool
+) -> SimpleModels:
+    """Return the simple models of training rows; columns with levels are categories."""
+    if not isinstance(train, tuple) or len(train) != 2:
+        raise TypeError(
+            f"train must be a pair of X and y; got {type(train).__name__}. Use train=(X, y) with "
+            "the rows of the fit."
+        )
+    X = np.asarray(train[0].toarray() if hasattr(train[0], "toarray") else train[0], dtype=float)
+    y = column_or_1d(train[1])
+    if X.ndim != 2 or X.shape != (len(y), len(names)):
+        raise ValueError(
+            f"train must be rows of {plural(len(names), 'column')} and as many targets; got "
+            f"{X.shape} and {len(y)}. Use the rows of the fit."
+        )
+    pairs = zip(names, X.T, strict=True)
+    codes = [np.unique(column).tolist() if name in levels else [] for name, column in pairs]
+    return SimpleModels.fit(X, y, codes, classes)
 
 
 def _refuse_no_numbers(targets: Array) -> None:
@@ -200,6 +283,7 @@ def _refuse_no_numbers(targets: Array) -> None:
             f"y must be finite; got {np.count_nonzero(~good)} values that are NaN or infinity. "
             "Drop these rows."
         )
+    refuse_target_size(targets.astype(float), 0.0)
 
 
 def level(levels: Mapping[Any, Any] | Sequence[Any] | None, value: float) -> str:

@@ -17,7 +17,7 @@ from ..arrays import Array
 from ..families import KernelFamily
 from ..function import Predictor
 from ..kernels import KernelSet
-from ..solvers import Callback, Greedy, Result, Solver
+from ..solvers import Callback, Greedy, Result, Slot, Solver
 from ..spec import Spec, StopRule
 
 
@@ -43,13 +43,19 @@ class Fits(Protocol):
         rng: np.random.Generator,
         start: Result | None = None,
         callback: Callback | None = None,
+        slot: Slot | None = None,
     ) -> Result:
-        """Return the model of a strength, found from that of another one if there is one."""
+        """Return the model of a strength, found from that of another one if there is one.
+
+        The state of the solver is kept in the slot.
+        """
 
     def refit(self, result: Result) -> Result:
         """Return the model of the same kernels without a penalty."""
 
-    def grow(self, greedy: Greedy, stop: StopRule, rng: np.random.Generator) -> Iterator[Result]:
+    def grow(
+        self, greedy: Greedy, stop: StopRule, rng: np.random.Generator, slot: Slot | None = None
+    ) -> Iterator[Result]:
         """Yield the models of 0, 1, 2, ... terms."""
 
     def judge(self, rows: Any) -> Callable[[Result], tuple[Array, Array | None]]:
@@ -99,6 +105,14 @@ class Rows(Protocol):
     @property
     def in_memory(self) -> bool:
         """Whether all rows are in the memory of this process."""
+
+    @property
+    def groups(self) -> Array | None:
+        """The group of each row, if rows belong together."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether rows are in the order of time."""
 
     def threads(self) -> AbstractContextManager[Any]:
         """Return a context with as many BLAS threads as work on these rows can use."""

@@ -5,17 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
+from importlib import import_module
 from operator import add
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
-from ..inputs import refuse_complex, refuse_masked
+from ..inputs import no_table, refuse_complex, refuse_masked
 from ..passes import Block
 
 FAN_IN = 8
 """Results of parts that are added up in one task of the tree of sums. Set by judgement."""
+
+LOOK_SECONDS = 1.0
+"""Seconds between two looks at whether workers have died. Set by judgement: a look takes some
+milliseconds."""
 
 TARGET, WEIGHT = "\0target", "\0weight"
 """Names of the columns that carry targets and sample weights through a dataframe: a column of the
@@ -67,8 +72,7 @@ class Parts:
         while len(results) > 1:
             groups = [results[i : i + FAN_IN] for i in range(0, len(results), FAN_IN)]
             results = [dask.delayed(_added)(group) for group in groups]
-        with _memory_errors():
-            return dask.compute(results[0])[0]
+        return _computed(results[0])
 
 
 def _apply(function: Any, block: Block, used: Array | None, arguments: tuple[Any, ...]) -> Any:
@@ -77,6 +81,74 @@ def _apply(function: Any, block: Block, used: Array | None, arguments: tuple[Any
 
 def _added(parts: list[Any]) -> Any:
     return reduce(add, parts)
+
+
+def _computed(task: Any) -> Any:
+    """Return what a task gives; an error that says what to do where workers die again and again."""
+    with _memory_errors():
+        client = _client()
+        return _dask().compute(task)[0] if client is None else _watched(client, task)
+
+
+def _client() -> Any:
+    """Return the client of the cluster that Dask works on at present; None if it is none."""
+    client: Any = getattr(_dask().base.get_scheduler(), "__self__", None)
+    known = type(client).__module__.split(".")[0] == "distributed"
+    return client if known and not client.asynchronous else None
+
+
+def _watched(client: Any, task: Any) -> Any:
+    """Return what a task gives on a cluster whose workers do not die too often.
+
+    Dask ends a computation when a *task* was on more dying workers than are allowed. Workers that
+    die between tasks, or as soon as they are there, are replaced for ever, and where none comes
+    back Dask waits. Here the deaths in one pass are counted, too.
+    """
+    from dask import config
+    from dask.utils import parse_timedelta
+
+    wait: Any = import_module("distributed").wait
+    retries = int(config.get("distributed.scheduler.allowed-failures"))
+    patience = parse_timedelta(config.get("distributed.comm.timeouts.connect"))
+    most = (retries + 1) * max(1, len(client.nthreads()))
+    known = max((when for when, _ in client.get_events("all")), default=0.0)
+    future, alone = client.compute(task), 0.0
+    try:
+        while True:
+            try:
+                wait(future, timeout=LOOK_SECONDS)
+                return future.result()
+            except TimeoutError:
+                if future.done():  # an error of the task itself
+                    raise
+            deaths = _deaths(client, known)
+            if deaths >= most:
+                raise MemoryError(
+                    f"workers of the cluster died {deaths} times in one pass over the rows, as "
+                    f"often as distributed.scheduler.allowed-failures={retries} lets all of them. "
+                    f"{_WAY_OUT}"
+                )
+            alone = alone + LOOK_SECONDS if deaths and not client.nthreads() else 0.0
+            if alone > patience:
+                raise MemoryError(
+                    f"the cluster has had no workers for {alone:.0f} s, after {deaths} of them "
+                    f"died. {_WAY_OUT}"
+                )
+    finally:
+        future.release()
+
+
+def _deaths(client: Any, known: float) -> int:
+    """Return how many workers were lost since a time of the scheduler, but for those let go."""
+    events = [event for when, event in client.get_events("all") if when > known]
+    return sum(one.get("action") == "remove-worker" and not one.get("expected") for one in events)
+
+
+_WAY_OUT = (
+    "Most likely they lack memory: use smaller partitions (X.rechunk or X.repartition), fewer "
+    "threads a worker, or workers with more memory. Or they are killed from outside: look at their "
+    "logs."
+)
 
 
 class _memory_errors:  # noqa: N801 a context manager, used like a function
@@ -88,9 +160,8 @@ class _memory_errors:  # noqa: N801 a context manager, used like a function
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if kind is not None and kind.__name__ == "KilledWorker":
             raise MemoryError(
-                "workers of the cluster died again and again on the same part of the rows, most "
-                "likely for lack of memory. Use smaller partitions (X.rechunk or "
-                "X.repartition), fewer threads a worker, or workers with more memory."
+                "workers of the cluster died again and again on the same part of the rows. "
+                + _WAY_OUT
             ) from error
 
 
@@ -151,7 +222,7 @@ def _aligned(values: Any, name: str, X: Any, count: int) -> list[Any]:
             )
         return found
     dask = _dask()
-    lengths = dask.compute(*(dask.delayed(len)(block) for block in _delayed(X)))
+    lengths = _computed(dask.delayed(list)([dask.delayed(len)(block) for block in _delayed(X)]))
     host = np.asarray(values)
     if len(host) != sum(lengths):
         raise ValueError(
@@ -180,9 +251,12 @@ def _numbers(values: Any) -> Array:
     """Return values as floats, NaN where they are missing."""
     refuse_masked(values, "X")
     refuse_complex(values, "X")
-    if hasattr(values, "to_numpy"):
-        return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))
-    return np.asarray(values, dtype=float)
+    try:
+        if hasattr(values, "to_numpy"):
+            return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))
+        return np.asarray(values, dtype=float)
+    except (ValueError, TypeError, OverflowError):
+        raise ValueError(no_table(values) or "X must hold numbers in all partitions.") from None
 
 
 def lazily(method: Callable[[Any], Array], X: Any, row: Any) -> Any:

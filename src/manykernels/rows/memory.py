@@ -31,6 +31,7 @@ from ..solvers import (
     DualPoint,
     Greedy,
     Result,
+    Slot,
     Solver,
     at_no_effect,
     describe,
@@ -41,6 +42,7 @@ from ..solvers import (
 )
 from ..solvers.nested import Part, run_on_subsets
 from ..spec import Spec, StopRule
+from .distinct import Gathered, distinct
 from .scaling import fitted_scaler
 
 LARGEST_EXPONENT = 280.0
@@ -75,6 +77,10 @@ class MemoryRows:
         Where the work is done.
     pairwise : bool
         Whether X holds the values of a kernel between its rows.
+    groups : ndarray of int, optional
+        The group of each row: rows of one are never trained and validated on at once.
+    ordered : bool
+        Whether rows are in the order of time: one validates on later ones.
     """
 
     X: Any
@@ -85,6 +91,8 @@ class MemoryRows:
     centre: float
     place: Any
     pairwise: bool = False
+    groups: Array | None = None
+    ordered: bool = False
 
     in_memory = True
 
@@ -114,14 +122,29 @@ class MemoryRows:
 
     def _some(self, rows: Array, columns: Array) -> MemoryRows:
         X = self.X[rows][:, columns] if self.pairwise else self.X[rows]
-        return replace(self, X=X, y=self.y[rows], weights=self.weights[rows])
+        groups = None if self.groups is None else self.groups[rows]
+        return replace(self, X=X, y=self.y[rows], weights=self.weights[rows], groups=groups)
+
+    def distinct(self) -> MemoryRows:
+        """Return the rows with those of the same values and targets as one; see ``distinct.py``."""
+        own = distinct(self.X, self.y, self.weights)
+        return replace(self, X=self.X[own.first], y=self.y[own.first], weights=own.weights)
 
     def prepare(self, spec: Spec, degree: int) -> MemoryPrepared:
-        """Standardise the columns of the rows of positive weight and fit the base kernels."""
-        used = np.flatnonzero(self.weights > 0)
-        rows = self.X if len(used) == len(self.y) else self.X[used]
-        weights = self.weights[used] / self.weights[used].sum()
+        """Standardise the columns of the rows of positive weight and fit the base kernels.
+
+        Where widths are learnt, rows of the same values and targets are one.
+        """
         kernels = resolve(spec.kernels, self.names, degree)
+        if kernels.free_widths:
+            own = distinct(self.X, self.y, self.weights)
+        else:
+            live = self.weights > 0
+            some, owners = np.flatnonzero(live), np.maximum(np.cumsum(live) - 1, 0)
+            own = Gathered(some, self.weights[some], owners, live * 1.0, np.zeros(len(some)))
+        used, whole = own.first, not kernels.free_widths and len(own.first) == len(self.y)
+        rows = self.X if whole else self.X[used]
+        weights = own.weights / own.weights.sum()
         kernels.use(used, self.X.shape)
         scaler = None
         if spec.scales and kernels.scales:
@@ -132,7 +155,7 @@ class MemoryRows:
             room = room_beside(held, kernels.explicit, spec.max_memory)
         bases = kernels.fit(scaled(scaler, rows), rows, weights, self.place)
         _refuse_overflow(bases, degree, kernels.names)
-        return MemoryPrepared(self, used, kernels, scaler, bases, self.y[used], weights, room)
+        return MemoryPrepared(self, own, kernels, scaler, bases, self.y[used], weights, room)
 
 
 @dataclass(frozen=True)
@@ -143,8 +166,8 @@ class MemoryPrepared:
     ----------
     rows : MemoryRows
         All rows.
-    used : ndarray of int
-        Those of positive weight; all that follows is of them.
+    gathered : Gathered
+        Those of positive weight, or what they were taken together to; all that follows is of these.
     kernels : KernelSet
         The base kernels, fitted.
     scaler : StandardScaler or None
@@ -160,7 +183,7 @@ class MemoryPrepared:
     """
 
     rows: MemoryRows
-    used: Array
+    gathered: Gathered
     kernels: KernelSet
     scaler: StandardScaler | None
     bases: Bases
@@ -169,14 +192,14 @@ class MemoryPrepared:
     room: int
 
     def take(self, rows: Array) -> MemoryPrepared:
-        """Return some of the rows of positive weight, given by their numbers among these.
+        """Return some of the rows of the fit, given by their numbers among these.
 
         Columns and base kernels stay as they were fitted to all of them.
         """
         bases: Any = self.bases
         weights = self.weights[rows] / self.weights[rows].sum()
-        some = {"used": self.used[rows], "bases": bases.take(rows), "y": self.y[rows]}
-        return replace(self, weights=weights, **some)
+        own = self.gathered.take(rows)
+        return replace(self, gathered=own, bases=bases.take(rows), y=self.y[rows], weights=weights)
 
     def fits(self, spec: Spec, degree: int, p: float) -> MemoryFits:
         """Return the fits of a degree and an exponent."""
@@ -186,6 +209,8 @@ class MemoryPrepared:
             spreads = TrainingSpreads(family, self.weights, spec.intercept)
             family = StandardizedFamily(family, spreads)
         family.room = self.room
+        if p < 2:
+            _refuse_wide(family, degree)
         part = None
         if spec.subsample is not None:
             part = partial(self.part, replace(spec, subsample=None), degree, p)
@@ -198,13 +223,12 @@ class MemoryPrepared:
     def problem(self, spec: Spec, p: float) -> Problem:
         """Return the problem; of strength one where the strength is to be chosen."""
         strength = spec.strength if np.isfinite(spec.strength) else 1.0
-        return Problem(self.y, self.weights, spec.loss, strength, p, spec.intercept)
+        copies = self.gathered.copies
+        return Problem(self.y, self.weights, spec.loss, strength, p, spec.intercept, copies)
 
     def dual(self, alpha: Array) -> Array:
         """Return dual variables of all rows, zero for those of no weight."""
-        out = np.zeros((self.rows.count, alpha.shape[1]))
-        out[self.used] = alpha
-        return out
+        return alpha[self.gathered.owners] * self.gathered.shares[:, None]
 
 
 @dataclass(frozen=True)
@@ -233,6 +257,7 @@ class MemoryFits:
         rng: np.random.Generator,
         start: Result | None = None,
         callback: Callback | None = None,
+        slot: Slot | None = None,
     ) -> Result:
         """Return the model of a strength."""
         problem = replace(self.problem, strength=strength)
@@ -241,20 +266,23 @@ class MemoryFits:
             sys.stderr.write(f"{describe(found, problem, self.family)}\n")
         limits = stop.max_iter, stop.tol, stop.max_time
         if self.part is None or start is not None or not hasattr(found, "resume"):
-            return run(found, problem, self.family, rng, *limits, callback, start)
+            return run(found, problem, self.family, rng, *limits, callback, start, slot)
         whole, part = Part(problem, self.family), self.part
         return run_on_subsets(
-            found, whole, lambda rows: part(rows).family, rng, *limits, callback=callback
+            found, whole, lambda rows: part(rows).family, rng, *limits, callback, slot
         )
 
     def refit(self, result: Result) -> Result:
         """Return the model of the same kernels without a penalty."""
         return unpenalised(self.problem, self.family, result)
 
-    def grow(self, greedy: Greedy, stop: StopRule, rng: np.random.Generator) -> Iterator[Result]:
+    def grow(
+        self, greedy: Greedy, stop: StopRule, rng: np.random.Generator, slot: Slot | None = None
+    ) -> Iterator[Result]:
         """Yield the models of 0, 1, 2, ... terms."""
         match(greedy, self.problem, self.family)
-        return growing(greedy, self.problem, self.family, stop.max_iter, stop.max_time, rng)
+        limits = stop.max_iter, stop.max_time
+        return growing(greedy, self.problem, self.family, *limits, rng, slot)
 
     def judge(self, rows: MemoryRows) -> HeldOut:
         """Return a function from models to their losses on other rows and predictions there."""
@@ -262,7 +290,7 @@ class MemoryFits:
 
     def predictor(self, result: Result) -> Predictor:
         """Return the learnt function of a model."""
-        learnt = make_predictor(self.family, result, self.problem.weights)
+        learnt = make_predictor(self.family, result, self.problem.weights, self.problem)
         return replace(learnt, intercept=learnt.intercept + self.centre)
 
 
@@ -319,6 +347,27 @@ def _refuse_overflow(bases: Bases, degree: int, names: Sequence[str]) -> None:
             f"X has values so large that products of degree {degree} overflow; the largest base "
             f"feature or kernel value is {largest:.3g}, of {_largest_kernel(bases, names)!r}. Use "
             "standardize=True or a smaller degree."
+        )
+
+
+LEAST_REFUSED = 2**30
+"""Bytes of the features of a product below which no fit is refused for them: working sets do
+without them. Set by judgement."""
+
+
+def _refuse_wide(family: KernelFamily, degree: int) -> None:
+    """Raise ValueError if the features of a single product would not fit in memory."""
+    if not family.explicit or family.blocks.single:
+        return
+    sizes = np.sort(family.blocks.sizes.astype(float))[::-1]
+    plain: Any = getattr(family, "family", family)
+    most = sizes[:degree] if plain.index_set.strict else np.full(degree, sizes[0])
+    features = float(np.prod(most))
+    if 8 * features * family.rows > max(family.room, LEAST_REFUSED):
+        raise ValueError(
+            "degree must be such that the functions of one product fit in max_memory; got "
+            f"degree={degree}: up to {features:.2g} functions, {8 * features * family.rows:.2g} "
+            f'bytes on {family.rows} rows. Use a smaller degree, kernels="linear" or "auto".'
         )
 
 

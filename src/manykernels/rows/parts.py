@@ -165,6 +165,8 @@ class PartedRows:
     whole: PartedRows | None = None
 
     in_memory = False
+    groups = None
+    ordered = False
 
     @cached_property
     def summary(self) -> Summary:

@@ -15,7 +15,8 @@ from ..inputs import constant_columns, ranges
 def fitted_scaler(rows: Any, weights: Array, centres: bool) -> StandardScaler:
     """Return the scaler of rows with sample weights that add up to one."""
     scaler = StandardScaler(with_mean=centres)
-    scaler.fit(rows, sample_weight=weights * len(weights))
+    with np.errstate(invalid="ignore"):  # variances of constants may be below zero by rounding
+        scaler.fit(rows, sample_weight=weights * len(weights))
     if centres:
         low, high = ranges(rows)
         doubtful = _is_constant_feature(scaler.var_, scaler.mean_, len(weights))

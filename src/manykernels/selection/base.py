@@ -13,15 +13,18 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
+from ..checkpoint import Checkpoint
 from ..estimators.base import BaseMKL
-from ..estimators.validation import column_names, gather, remember_columns
+from ..estimators.kept import opened
+from ..estimators.validation import as_numbers, column_names, gather, remember_columns
 from ..fitting.progress import watching
 from ..how_sure import Group, HowSure
 from ..notices import InterruptedWarning, notify
 from ..rows import MemoryPrepared
 from ..spec import Spec
 from .groups import correlations, in_groups
-from .sources import Picked, TermSource, selecting, some_rows, source_of, together
+from .kept import KeptPicks
+from .sources import Picked, Picks, TermSource, selecting, some_rows, source_of, together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,41 +81,43 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     max_time: float | None
     random_state: Any
     n_jobs: int | None
+    checkpoint: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = self.estimator.__sklearn_tags__()
         tags.estimator_type = None
-        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags = inner.input_tags
         tags.target_tags = inner.target_tags
         tags.classifier_tags = inner.classifier_tags
         return tags
 
-    def _ready(self, X: Any, y: Any, sample_weight: Any) -> tuple[Spec, TermSource]:
-        """Check everything; return what was asked for, and the terms of the prepared rows."""
+    def _ready(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Spec, TermSource, Checkpoint | None]:
+        """Check everything; return what was asked for, terms of the prepared rows, what is kept."""
         if not isinstance(self.estimator, BaseMKL):
             raise TypeError(
                 "estimator must be MKLRegressor, MKLClassifier or one of their CV versions; got "
                 f"{self.estimator!r}. Use for instance MKLRegressorCV()."
             )
-        spec = selecting(self.estimator)
-        if spec.alternatives:
-            raise ValueError(
-                f"kernels must be of one kind; got {spec.kernels!r}. Use the kind that a fitted "
-                "model chose, its attribute kernels_."
-            )
+        reader = clone(self.estimator)
+        X = as_numbers(reader, X)
+        spec = selecting(reader)
         if spec.first is not None:
             raise ValueError(
                 'kernels must be of one kind; got "both", which is two fits one after the other. '
                 'Use kernels="auto" or "widths".'
             )
-        reader = clone(self.estimator)
         rows = gather(reader, spec, X, y, sample_weight)
         names = getattr(reader, "feature_names_in_", None)
         remember_columns(self, reader.n_features_in_, None if names is None else names.tolist())
+        self.__dict__.pop("encoder_", None)
+        if hasattr(reader, "encoder_"):
+            self.encoder_ = reader.encoder_
         if not rows.in_memory:
             raise TypeError("X must be in memory; got a Dask collection. Use X.compute().")
-        spec = spec.on_columns(len(rows.names))
+        spec = spec.on_rows(rows.count, len(rows.names))
         prepared: Any = rows.prepare(spec, max(spec.degrees))
         assert isinstance(prepared, MemoryPrepared)
         if not prepared.kernels.explicit and not prepared.kernels.free_widths:
@@ -120,20 +125,29 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 f"kernels must have features, or free widths; got {spec.kernels!r}, kernels given "
                 'by matrices. Use kernels="linear", "auto" or "widths".'
             )
-        return spec, source_of(spec, prepared)
+        kept = None if self.checkpoint is None else opened(self, rows, spec.verbose)
+        return spec, source_of(spec, prepared), kept
 
     def _work(
-        self, spec: Spec, work: Callable[[Any], Any], tasks: Sequence[Any], noun: str
-    ) -> list[Any]:
+        self,
+        spec: Spec,
+        work: Callable[[Any], list[Picks]],
+        tasks: Sequence[Any],
+        noun: str,
+        kept: Checkpoint | None,
+    ) -> list[list[Picks]]:
         """Do all tasks, or as many as time and Ctrl-C allow; return what they gave, in order."""
-        found: list[Any] = []
-        began, reason = perf_counter(), ""
+        done = None if kept is None else KeptPicks(kept.slot)
+        found = [] if done is None else done.read()
+        began, reason = perf_counter() - (0.0 if done is None else done.seconds), ""
         with watching(spec.verbose) as watch:
-            results = results_of(work, tasks, self.n_jobs)
+            results = results_of(work, tasks[len(found) :], self.n_jobs)
             try:
                 for result in results:
                     found.append(result)
                     share, spent = len(found) / len(tasks), perf_counter() - began
+                    if done is not None:
+                        done.add(result, spent)
                     late = self.max_time is not None and spent > self.max_time
                     if watch is not None:
                         if self.max_time:
@@ -248,6 +262,12 @@ def _table(lines: list[dict[str, Any]], tested: bool) -> pd.DataFrame:
             for name, kind in kinds.items()
         }
     )
+
+
+def random_state_of(selection: Selection, kept: Checkpoint | None) -> Any:
+    """Return the source of the sets of rows; the same for work that goes on."""
+    given = selection.random_state
+    return given if kept is None else kept.random_state(given)
 
 
 def strata_of(y: Array, labelled: bool) -> Array:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any
+
+from ..inputs import LARGEST_INTEGER, is_integer, refuse_huge, shown
 
 
 def check_numbers(selection: Any) -> None:
@@ -16,9 +19,21 @@ def check_numbers(selection: Any) -> None:
         if not isinstance(value, kind) or isinstance(value, bool) or not low <= value <= high:
             what = "an integer" if whole else "a number"
             limits = f">= {low:g}" if high == float("inf") else f"from {low:g} to {high:g}"
-            raise ValueError(f"{name} must be {what} {limits}; got {value!r}. {remedy}.")
+            raise ValueError(f"{name} must be {what} {limits}; got {shown(value)}. {remedy}.")
+        refuse_huge(value, name)
+    folder = selection.checkpoint
+    if folder is not None and (not isinstance(folder, str | PathLike) or str(folder) == ""):
+        raise ValueError(
+            f'checkpoint must be a folder or None; got {shown(folder)}. Use checkpoint="work".'
+        )
+    jobs = getattr(selection, "n_jobs", None)
+    if jobs is not None and (not is_integer(jobs, -LARGEST_INTEGER) or jobs == 0):
+        raise ValueError(
+            f"n_jobs must be None or an integer other than 0; got {shown(jobs)}. Use n_jobs=-1 for "
+            "all processors."
+        )
     control = getattr(selection, "control", CONTROLS[0])
-    if control not in CONTROLS:
+    if not isinstance(control, str) or control not in CONTROLS:
         names = " or ".join(map(repr, CONTROLS))
         raise ValueError(f"control must be {names}; got {control!r}. Use {CONTROLS[0]!r}.")
 

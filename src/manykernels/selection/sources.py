@@ -21,6 +21,7 @@ from ..function.terms import OTHERS
 from ..kernels import uses_maps
 from ..limits import PATH_FEATURES
 from ..losses import SmoothLoss
+from ..registry import AUTO
 from ..rows import MemoryPrepared
 from ..solvers import Result
 from ..spec import Search, Spec, Widths
@@ -108,12 +109,16 @@ def selecting(estimator: Any) -> Spec:
     noise where nothing is penalised.
     """
     spec = specification(estimator)
+    if spec.alternatives:  # functions of columns have terms, and need no choice
+        return next(one for one in spec.alternatives if one.label == AUTO)
     selects = spec.greedy is not None or 1.0 in spec.exponents
-    if selects or spec.alternatives or isinstance(spec.family, Widths):
+    if selects or isinstance(spec.family, Widths):
         return spec
     penalised = uses_maps(spec.kernels) or not isinstance(spec.loss, SmoothLoss)
     changes = {"p": 1.0, "solver": "auto"} if penalised else {"p": None, "solver": "greedy"}
-    return specification(clone(estimator).set_params(**changes))
+    other = clone(estimator).set_params(**changes)
+    vars(other).update({name: one for name, one in vars(estimator).items() if name == "encoder_"})
+    return specification(other)
 
 
 def source_of(spec: Spec, prepared: MemoryPrepared) -> TermSource:

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..arrays import Array
 from ..backend import generator
+from ..checkpoint import Checkpoint
 from ..notices import notify
 from ..spec import Spec
-from .base import Evidence, Selection, cut, strata_of
+from .base import Evidence, Selection, cut, random_state_of, strata_of
 from .checks import check_numbers
 from .partial_tests import (
     false_discovery_rate,
@@ -95,6 +96,11 @@ class SplitTest(Selection):
         Source of the splits.
     n_jobs : int, optional
         Splits computed at a time; -1 for as many as there are cores.
+    checkpoint : str or path, optional
+        Folder in which what splits selected is kept while the work runs. The same work, of the same
+        rows, parameters and version, goes on from there when a process was killed, and ends with
+        the same table. It has a sub-folder of its own, which is removed when all splits are
+        done; that of the estimator is not used.
 
     Attributes
     ----------
@@ -167,6 +173,7 @@ class SplitTest(Selection):
         max_time: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        checkpoint: Any = None,
     ) -> None:
         self.estimator = estimator
         self.level = level
@@ -178,6 +185,7 @@ class SplitTest(Selection):
         self.max_time = max_time
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Select and test terms on many splits.
@@ -197,19 +205,19 @@ class SplitTest(Selection):
             With the table of terms.
         """
         check_numbers(self)
-        spec, source = self._ready(X, y, sample_weight)
+        spec, source, kept = self._ready(X, y, sample_weight)
         if spec.labelled and not np.allclose(*extremes(source.prepared.weights), rtol=1e-9):
             raise ValueError(
                 "sample_weight must be the same for all rows, or zero, for classes: their "
                 "likelihood-ratio test has no weights; got several. Use StabilitySelection."
             )
-        splits = self._splits(spec, source)
+        splits = self._splits(spec, source, kept)
         self.q_ = self.q if self.q is not None else default_q(len(source.prepared.y))
-        picked = self._work(spec, partial(pick, source, self.q_), splits, "splits")
+        picked = self._work(spec, partial(pick, source, self.q_), splits, "splits", kept)
         self.n_splits_ = len(picked)
         tested = [
             within_budget(picks, self._budget(spec, source, test))
-            for picks, (_, test, _) in zip(picked, splits, strict=False)
+            for (picks,), (_, test, _) in zip(picked, splits, strict=False)
         ]
         if not any(picks.terms for picks, _ in tested):
             notify(
@@ -224,6 +232,8 @@ class SplitTest(Selection):
                 own = [owners[term.name] for term in picks.terms]
                 found.append(split_p_values(spec, source, picks, own, test, most))
         self._judge(source, evidence, found)
+        if kept is not None and self.n_splits_ == self.n_splits:
+            kept.remove()
         return self
 
     def _judge(
@@ -241,9 +251,11 @@ class SplitTest(Selection):
         meaning = f"{PROMISES[self.control].format(level=100 * self.level)} {CAUTION}"
         self._conclude(source, meaning, self.n_splits_, self.n_splits)
 
-    def _splits(self, spec: Spec, source: TermSource) -> list[tuple[Array, Array, int]]:
+    def _splits(
+        self, spec: Spec, source: TermSource, kept: Checkpoint | None
+    ) -> list[tuple[Array, Array, int]]:
         """Return rows to select on, rows to test on and a seed for each split."""
-        rng = generator(self.random_state)
+        rng = generator(random_state_of(self, kept))
         seeds = rng.integers(2**31, size=self.n_splits).tolist()
         strata = strata_of(source.prepared.y, spec.labelled)
         return [(*cut(strata, self.share, rng), seed) for seed in seeds]
@@ -268,11 +280,11 @@ def extremes(values: Array) -> tuple[float, float]:
     return float(values.min()), float(values.max())
 
 
-def pick(source: TermSource, q: int, split: tuple[Array, Array, int]) -> Picks:
+def pick(source: TermSource, q: int, split: tuple[Array, Array, int]) -> list[Picks]:
     """Return what the first rows of a split select."""
     rows, _, seed = split
     with source.prepared.rows.threads():
-        return source.pick(rows, q, seed)
+        return [source.pick(rows, q, seed)]
 
 
 def within_budget(picks: Picks, budget: int) -> tuple[Picks, int]:

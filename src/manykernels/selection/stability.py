@@ -9,8 +9,9 @@ import numpy as np
 
 from ..arrays import Array
 from ..backend import generator
+from ..checkpoint import Checkpoint
 from ..spec import Spec
-from .base import Selection, cut, strata_of
+from .base import Selection, cut, random_state_of, strata_of
 from .checks import check_numbers
 from .partial_tests import chance_bound
 from .sources import Picks, TermSource
@@ -47,6 +48,11 @@ class StabilitySelection(Selection):
         Source of the halves.
     n_jobs : int, optional
         Pairs computed at a time; -1 for as many as there are cores.
+    checkpoint : str or path, optional
+        Folder in which what halves selected is kept while the work runs. The same work, of the same
+        rows, parameters and version, goes on from there when a process was killed, and ends with
+        the same table. It has a sub-folder of its own, which is removed when all halves are
+        done; that of the estimator is not used.
 
     Attributes
     ----------
@@ -109,6 +115,7 @@ class StabilitySelection(Selection):
         max_time: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        checkpoint: Any = None,
     ) -> None:
         self.estimator = estimator
         self.q = q
@@ -118,6 +125,7 @@ class StabilitySelection(Selection):
         self.max_time = max_time
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Select terms on many pairs of halves.
@@ -137,11 +145,12 @@ class StabilitySelection(Selection):
             With the table of terms.
         """
         check_numbers(self)
-        spec, source = self._ready(X, y, sample_weight)
+        spec, source, kept = self._ready(X, y, sample_weight)
         count = source.count
         self.q_ = self.q if self.q is not None else default_q(self.threshold, count)
-        pairs = self._pairs(spec, source)
-        found = self._work(spec, partial(pick_pair, source, self.q_), pairs, "pairs of halves")
+        pairs = self._pairs(spec, source, kept)
+        work = partial(pick_pair, source, self.q_)
+        found = self._work(spec, work, pairs, "pairs of halves", kept)
         self.n_pairs_ = len(found)
         picks = [half.terms for pair in found for half in pair]
         evidence = self._gathered(source, picks)
@@ -154,11 +163,15 @@ class StabilitySelection(Selection):
             "proxies: a term that correlates with a true one is selected more often than by chance."
         )
         self._conclude(source, meaning, self.n_pairs_, self.n_pairs)
+        if kept is not None and self.n_pairs_ == self.n_pairs:
+            kept.remove()
         return self
 
-    def _pairs(self, spec: Spec, source: TermSource) -> list[tuple[Array, Array, int]]:
+    def _pairs(
+        self, spec: Spec, source: TermSource, kept: Checkpoint | None
+    ) -> list[tuple[Array, Array, int]]:
         """Return two halves and a seed for each pair."""
-        rng = generator(self.random_state)
+        rng = generator(random_state_of(self, kept))
         seeds = rng.integers(2**31, size=self.n_pairs).tolist()
         strata = strata_of(source.prepared.y, spec.labelled)
         return [(*cut(strata, 0.5, rng), seed) for seed in seeds]
@@ -169,8 +182,8 @@ def default_q(threshold: float, count: float) -> int:
     return int(np.clip(np.sqrt((2 * threshold - 1) * count), 1, MOST_STABLE))
 
 
-def pick_pair(source: TermSource, q: int, pair: tuple[Array, Array, int]) -> tuple[Picks, Picks]:
+def pick_pair(source: TermSource, q: int, pair: tuple[Array, Array, int]) -> list[Picks]:
     """Return what both halves select."""
     one, two, seed = pair
     with source.prepared.rows.threads():
-        return source.pick(one, q, seed), source.pick(two, q, seed + 1)
+        return [source.pick(one, q, seed), source.pick(two, q, seed + 1)]

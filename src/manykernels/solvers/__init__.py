@@ -1,12 +1,14 @@
 """Solvers: mirror descent, working sets, full passes, greedy selection; p = 2 in closed form."""
 
-from .base import HISTORY, Needs, Result, Solver, State, from_state
+from .answers import frozen_result, remembered, thawed_result
+from .base import HISTORY, Needs, Result, Slot, Solver, State, from_state
 from .closed_form import ClosedForm, solve_closed
+from .cost_model import costs
 from .dual_newton import DualPoint
 from .full_pass import FullPass
 from .greedy import Greedy, debiased
 from .loop import Callback, at_no_effect, growing, run, unpenalised
-from .match import NAMES, choose, costs, describe, is_priced, match, refuse_needs
+from .match import NAMES, choose, describe, is_priced, match, refuse_needs
 from .mirror_descent import GradientSampler, MirrorDescent, Sampler, UniformSampler
 from .theory import (
     Constants,
@@ -38,6 +40,7 @@ __all__ = [
     "Needs",
     "Result",
     "Sampler",
+    "Slot",
     "Solver",
     "State",
     "StepSize",
@@ -52,12 +55,15 @@ __all__ = [
     "describe",
     "expectation_bound",
     "from_state",
+    "frozen_result",
     "growing",
     "high_probability_bound",
     "is_priced",
     "match",
     "refuse_needs",
+    "remembered",
     "run",
     "solve_closed",
+    "thawed_result",
     "unpenalised",
 ]

@@ -13,6 +13,7 @@ from ..arrays import Array, Index
 from ..certificate import Certificate
 from ..dual import DualSolution
 from ..families import KernelFamily
+from ..inputs import LARGEST_INTEGER, refuse_huge
 from ..losses import Loss, SmoothLoss
 from ..objective import Problem
 from .theory import Constants
@@ -76,6 +77,9 @@ class State(Protocol):
     It may also say that it is ``closed`` (see :class:`Result`), how many ``steps`` it took to get
     there if that is not k - 1, and that it ``ended`` a solver that stops by no tolerance. One that
     is not ``final`` may have a method ``finish``: the solution at its weights, and its certificate.
+    One that a solver can go on from in another process has ``kept``: a function that returns, as
+    long as no further state was asked for, a tree of plain values and arrays. ``iterate`` takes
+    that as its argument ``kept``, and yields this very state again, and all that follow.
     """
 
     @property
@@ -124,6 +128,7 @@ class FinalState:
     solution: DualSolution
     certificate: Certificate
     memory: object = None
+    kept: Callable[[], dict[str, Any]] | None = None
 
     final = True
     constants = None
@@ -148,6 +153,25 @@ class Solver(Protocol):
         self, problem: Problem, family: KernelFamily, rng: np.random.Generator
     ) -> Iterator[State]:
         """Yield the state before each step."""
+
+
+class Slot(Protocol):
+    """Where the state of a part of a fit is kept, so that another process can go on from it."""
+
+    def at(self, name: str) -> Slot:
+        """Return the slot of a part of this part."""
+
+    def read(self) -> Any:
+        """Return what was kept, a tree of plain values and arrays; None if there is nothing."""
+
+    def offer(self, make: Callable[[], Any]) -> bool:
+        """Keep what a function returns if it is time to, and tell whether it was."""
+
+    def write(self, state: Any) -> bool:
+        """Keep a tree, and tell whether that was possible."""
+
+    def drop(self) -> None:
+        """Forget what was kept."""
 
 
 @dataclass(frozen=True)
@@ -217,6 +241,8 @@ def refuse_settings(solver: Any, least: dict[str, int]) -> None:
     for name, lowest in least.items():
         value = getattr(solver, name)
         whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if whole and int(value) > LARGEST_INTEGER:
+            refuse_huge(value, name)
         if not whole or int(value) < lowest:
             kind = type(solver)
             raise ValueError(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -12,6 +14,7 @@ from scipy.optimize import brentq
 from ..arrays import Array
 from ..backend import approximately, to_host
 from ..certificate import from_norm
+from ..deadline import check
 from ..dual import DualSolution, GramSystem, solve
 from ..families import KernelFamily, ProductFamily
 from ..losses import Logistic, Squared
@@ -19,6 +22,7 @@ from ..objective import Problem, weights_of
 from ..potentials import power_norm
 from .base import Needs, Result
 from .full_pass import BOLD_EXPONENT, Pass, refuse_long_list
+from .kept import frozen
 
 SAMPLED_KERNELS = 100
 """Kernels in the approximate Hessian, in multiples of the rows: its relative error is about
@@ -126,15 +130,22 @@ class DualNewton:
         family: KernelFamily,
         rng: np.random.Generator,
         start: Result | None = None,
+        kept: dict[str, Any] | None = None,
     ) -> Iterator[Pass]:
         """Yield the point before each step, from equal weights or from a start."""
         refuse_long_list(family)
-        point = self._first(problem, family, start)
-        for k in count(1):
+        if kept is None:
+            first, point = 1, self._first(problem, family, start)
+        else:
+            first, point = kept["k"], DualPoint(**kept["point"])
+            rng.bit_generator.state = kept["rng"]
+        for k in count(first):
             solution = primal_point(problem, point)
             certificate = from_norm(problem, solution, point.norm, "exact")
             power = problem.dual_exponent - 1
-            yield Pass(k, family, point.theta, solution, certificate, power, point)
+            kept = {"k": k, "point": point, "rng": rng.bit_generator.state}
+            ahead = partial(_kept, kept)
+            yield Pass(k, family, point.theta, solution, certificate, power, point, ahead)
             local = quadratic_model(problem, point.alpha)
             if SAMPLED_KERNELS * family.rows**2 <= CG_PRODUCTS * 2 * family.distinct:
                 kernel = sampled_kernel(family, point.theta, rng)
@@ -165,6 +176,11 @@ class DualNewton:
         return point.scaled(best_scale(problem, point)) if isinstance(loss, Squared) else point
 
     resume = iterate
+
+
+def _kept(now: dict[str, Any]) -> dict[str, Any]:
+    """Return what the steps go on from."""
+    return {**now, "point": frozen(now["point"])}
 
 
 def quadratic_model(problem: Problem, alpha: Array) -> Problem:
@@ -280,6 +296,7 @@ def newton_point_by_products(problem: Problem, family: KernelFamily, point: Dual
     direction, energy = near, float(np.sum(rest * near))
     goal = CG_TOL**2 * energy
     for _ in range(CG_PRODUCTS):
+        check()
         if not energy > goal:
             break
         product = hessian(direction)
@@ -301,6 +318,7 @@ def climb(
     share, before = 1.0, problem.dual(point.alpha, point.norm)
     way, inner = target - point.alpha, inner_of_all(family, target) - point.inner
     while share > SHORTEST_STEP:
+        check()
         there, along = point.alpha + share * way, point.inner + share * inner
         norm = power_norm(along[:, 0] ** 2, problem.dual_exponent)
         if problem.dual(there, norm) > before:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress, count
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..arrays import Array, Index
 from ..backend import approximately, columnwise, take
-from ..certificate import Certificate, from_norm
+from ..certificate import UNKNOWN, Certificate, from_norm
+from ..deadline import OutOfTimeError, current, strictly
 from ..dual import (
     DualSolution,
     GramSystem,
@@ -29,6 +31,7 @@ from ..memory import refuse_bytes
 from ..objective import Problem, best_weights
 from ..potentials import power_norm
 from .base import Needs, Result, refuse_settings
+from .kept import frozen
 
 PASS_TOL = 1e-9
 """Relative duality gap to which the dual is solved in each pass. Far below any gap that is asked
@@ -62,6 +65,7 @@ class Pass:
     certificate: Certificate
     gradient_power: float | None = None
     memory: object = None
+    kept: Callable[[], dict[str, Any]] | None = None
 
     final = True
     constants = None
@@ -128,6 +132,7 @@ class FullPass:
         family: KernelFamily,
         rng: np.random.Generator,
         start: Result | None = None,
+        kept: dict[str, Any] | None = None,
     ) -> Iterator[Pass]:
         """Yield the state before each update, from equal weights or those of a start."""
         system: System | None = None
@@ -149,10 +154,26 @@ class FullPass:
         best_gradients = np.empty(0)
         past: deque[tuple[Array, Array]] = deque(maxlen=self.memory + 1)
         solution: DualSolution | None = None
-        for k in count(1):
+        first = 1
+        if kept is not None:
+            first, theta, best_gradients = kept["k"], kept["theta"], kept["gradients"]
+            past.extend(kept["past"])
+            solution, known = DualSolution(**kept["solution"]), kept["best"]
+            ends = DualSolution(**known["solution"]), Certificate(**known["certificate"])
+            best, system = Pass(first, family, known["theta"], *ends), None
+            yield replace(best, kept=lambda: kept)
+            first += 1
+        for k in count(first):
             system = system or kernels.system(theta)
             solution = solve(problem, system, solution, PASS_TOL)
-            gradients = family.at(solution.alpha).all()
+            try:
+                with strictly(current().enough):
+                    gradients = family.at(solution.alpha).all()
+            except OutOfTimeError:
+                if best is not None:
+                    raise
+                yield Pass(k, family, theta, solution, UNKNOWN)  # equal weights are a model, too
+                raise
             norm = power_norm(gradients, problem.dual_exponent)
             certificate = from_norm(problem, solution, norm, "exact")
             if norm == 0:  # nothing to explain, or a perfect fit whose dual point is zero
@@ -166,7 +187,9 @@ class FullPass:
             else:
                 past.clear()
                 theta = best_weights(best.theta, best_gradients, nu)
-            yield replace(best, k=k)
+            now = {"k": k, "theta": theta, "gradients": best_gradients, "past": list(past)}
+            points = best, solution
+            yield replace(best, k=k, kept=partial(_kept, now, *points))
             system = None
 
     resume = iterate
@@ -191,6 +214,12 @@ class FullPass:
         after = np.zeros_like(theta)
         after[live] = np.exp(normalised(np.maximum(y, y.max() + LOWEST_LOG_WEIGHT), nu))
         return after
+
+
+def _kept(now: dict[str, Any], best: Pass, solution: DualSolution) -> dict[str, Any]:
+    """Return what the passes go on from."""
+    parts = {"solution": frozen(best.solution), "certificate": frozen(best.certificate)}
+    return {**now, "best": {"theta": best.theta, **parts}, "solution": frozen(solution)}
 
 
 def accelerated(past: Sequence[tuple[Array, Array]], metric: Array) -> Array:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from .. import deadline
 from ..arrays import Array, Index
 from ..backend import to_host
 from ..certificate import NO_CERTIFICATE
@@ -64,35 +66,46 @@ class Greedy:
         problem: Problem,
         family: KernelFamily,
         rng: np.random.Generator,
-        until: float = np.inf,
+        until: float | None = None,
+        kept: dict[str, Any] | None = None,
     ) -> Iterator[FinalState]:
         """Yield the model before each choice.
 
-        After ``until``, a time of ``time.perf_counter()``, a choice is made among the kernels that
-        have been looked at: one look at billions of them takes minutes.
+        What is kept are the kernels that each pricing has found: with them all models are made
+        again, those before number ``k`` without being yielded, and the family is not priced.
+        After ``until``, by default when the time of the fit is over, a choice is made among the
+        kernels that have been looked at: one look at billions of them takes minutes.
 
         Cost of a choice: O(n m) for m features in the pool and in the model; one pricing, in
         single precision, every few choices.
         """
         if not family.explicit:
             refuse_matrices(self.needs.title)
+        until = deadline.current().over if until is None else until
         fit = fit_of(problem)
         price = pricer(family, problem.weights, 32, problem.intercept)
         everything = float(np.sum(problem.weights[:, None] * problem.y**2))
         chosen: list[Index] = []
         refused: set[Index] = set()
         pool, floor = EMPTY, 0.0
+        pools: list[list[Index]] = [] if kept is None else kept["pools"]
+        used = 0
         for k in count(1):
-            yield selection(k, family, chosen, fit.solution())
+            if kept is None or k >= kept["k"]:
+                model = selection(k, family, chosen, fit.solution())
+                yield replace(model, kept=partial(_kept, k, pools))
             while True:
                 if len(chosen) >= self.terms or fit.scale <= ROUNDED_RESIDUAL * everything:
                     return
                 best, score = pool.best(fit)
                 if not score > floor * fit.scale:
-                    taken = {*chosen, *refused}
-                    listed = price.top(fit.pull(), self.pool + len(taken), until=until)
-                    fresh = [index for index in listed.indices if index not in taken]
-                    pool = pool_of(family, fresh[: self.pool], fit)
+                    if used == len(pools):
+                        taken = {*chosen, *refused}
+                        listed = price.top(fit.pull(), self.pool + len(taken), until=until)
+                        fresh = [index for index in listed.indices if index not in taken]
+                        pools.append(fresh[: self.pool])
+                    pool = pool_of(family, pools[used], fit)
+                    used += 1
                     best, score = pool.best(fit)
                     floor = POOL_SHARE * score / fit.scale
                 if not score > 0:
@@ -104,6 +117,11 @@ class Greedy:
                     break
                 refused.add(index)
             chosen.append(index)
+
+
+def _kept(k: int, pools: list[list[Index]]) -> dict[str, Any]:
+    """Return what the choices go on from: what pricings have found."""
+    return {"k": k, "pools": pools}
 
 
 def debiased(problem: Problem, family: KernelFamily, indices: Sequence[Index]) -> FinalState:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Index
-from ..backend import columnwise, filled, take
+from ..backend import beside, columnwise, filled, take, to_host
 from ..dual import GramSystem, System, smaller_system, system_of
 from ..families import KernelFamily
 from ..potentials import Potential, PowerNorm, power_norm
@@ -64,6 +64,27 @@ class Iterate:
         self.norm = min(1.0, power_norm(theta, self.nu))
         if self.lazy:
             self.kernel.update(indices, theta, 1.0)
+
+    def frozen(self) -> dict[str, Any]:
+        """Return all that another process needs to go on, as plain values and arrays."""
+        numbers = self.factor, self.norm, self._clock, self._weight, self._since_sync
+        weights = [part[: self.active].copy() for part in self._arrays()]
+        held = self.kernel.gram if self.lazy else None
+        gram = None if held is None else to_host(held)
+        return {"indices": self.indices, "weights": weights, "numbers": numbers, "gram": gram}
+
+    def restore(self, tree: dict[str, Any]) -> None:
+        """Take over what :meth:`frozen` returned."""
+        if tree["gram"] is not None:
+            self.kernel.hold(tree["gram"])
+        self._place(tree["indices"])
+        for part, values in zip(self._arrays(), tree["weights"], strict=True):
+            part[: self.active] = values
+        numbers = tree["numbers"]
+        self.factor, self.norm, self._clock, self._weight, self._since_sync = numbers
+
+    def _arrays(self) -> tuple[Array, Array, Array]:
+        return self.stored, self._corrections, self._past
 
     @property
     def active(self) -> int:
@@ -177,6 +198,11 @@ class KernelSum:
 
     def _nothing(self, width: int) -> Any:
         return filled(0.0, (self.family.rows, width), self.family.bases.matrix)
+
+    def hold(self, gram: Array) -> None:
+        """Take a matrix on the host for the sum, in place of features."""
+        self.gram = beside(gram, self._nothing(0))
+        self.columns, self.owners = self._nothing(0), []
 
     def add(self, indices: Sequence[Index]) -> None:
         """Make room for new kernels, with weight zero."""

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from itertools import count
+from typing import Any
 
 import numpy as np
 
-from ..certificate import FAILURE, Certificate, about_norm, affordable, exact, from_draws
+from .. import deadline
+from ..certificate import (
+    FAILURE,
+    UNKNOWN,
+    Certificate,
+    about_norm,
+    affordable,
+    exact,
+    from_draws,
+)
+from ..deadline import OutOfTimeError
 from ..dual import DualSolution, solve, system_of
 from ..families import KernelFamily
 from ..families.pricing import pricer
 from ..objective import Problem
 from ..potentials import power_norm
-from .base import HISTORY, Result, Solver, State, from_state
+from .base import HISTORY, Result, Slot, Solver, State, from_state
+from .cost_model import costs
 from .greedy import Greedy, debiased
 
 FINAL_DRAWS = 1_000
@@ -38,12 +50,13 @@ LATE_DRAWS = 50
 """Number of fresh draws behind the first certificate when the time limit has passed: as many as one
 iteration takes. Set by judgement, not measured."""
 
-LATE_SHARE = 0.1
-"""Share of the time limit that may go by after it, for more draws. Set by judgement."""
-
 RETRY_ITERATIONS = 5
 """Iterations after a gap that a final certificate did not confirm until the next try; the wait
 doubles after each. Set by judgement, not measured."""
+
+STRENGTH_SHARE = 0.1
+"""Share of the time left that a look at all kernels for the largest strength may take; of those
+that it does not come to, none counts. Set by judgement."""
 
 STRENGTH_DRAWS = 1_000
 """Draws behind the largest strength where gradients are too many to compute. Set by judgement."""
@@ -61,6 +74,7 @@ def run(
     max_time: float | None = None,
     callback: Callback | None = None,
     start: Result | None = None,
+    slot: Slot | None = None,
 ) -> Result:
     """Run a solver until the gap is small enough, or iterations or seconds run out.
 
@@ -74,13 +88,17 @@ def run(
         Relative duality gap to reach. The gap of an iteration is confirmed by a certificate of
         the solver's answer before it ends the run.
     max_time : float, optional
-        Seconds after which no further step is taken, but for the first. The solution is then
-        made from scratch once more, which can take as long as an iteration and its draws.
+        Seconds after which no further step is taken, but for the first, and the one under way
+        is cut. The model is that of the last state. What there would be no model without, and the
+        certificate, may take a little longer (:mod:`..deadline`); a gap that there is no time for
+        is infinite. Raises OutOfTimeError if there is no state by then.
     callback : callable, optional
         Called before each step with the state and the entry of the history; a true value ends
         the run.
     start : Result, optional
         Answer to the problem with another strength, to start from if the solver can.
+    slot : Slot, optional
+        Where the state before each step is kept; a run that was killed goes on from there.
 
     Returns
     -------
@@ -88,21 +106,46 @@ def run(
         With the weights of the last iterate, or the average one if the solver asks for it.
         Ctrl-C ends the run like a limit does, with ``interrupted`` set.
     """
-    began = time.perf_counter()
+    with deadline.allowed(max_time):
+        return _run(solver, problem, family, rng, max_iter, tol, callback, start, slot)
+
+
+def _run(
+    solver: Solver,
+    problem: Problem,
+    family: KernelFamily,
+    rng: np.random.Generator,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None,
+    start: Result | None,
+    slot: Slot | None,
+) -> Result:
+    """Run a solver until the deadline that is kept to; see :func:`run`."""
+    began, clock = time.perf_counter(), deadline.current()
     history: dict[str, list[float]] = {key: [] for key in HISTORY}
     state: State | None = None
     ended: tuple[DualSolution, Certificate] | None = None
     interrupted, finished = False, False
-    looks, late = count(1), False
+    looks: list[float] = []
+    late = False
     wait, patience = 0, RETRY_ITERATIONS
+    limit = ExitStack()
+    known = None if slot is None else slot.read()
+    if known is not None:
+        history, began = known["history"], began - known["seconds"]
+        wait, patience, looks = known["waits"]
     try:
         begin = solver.iterate
-        if isinstance(solver, Greedy) and max_time is not None:
-            begin = partial(solver.iterate, until=began + max_time)
         if start is not None and hasattr(solver, "resume"):
             begin = partial(solver.resume, start=start)
+        if known is not None:
+            begin = partial(begin, kept=known["solver"])  # type: ignore[call-arg]
         for state in begin(problem, family, rng):
             seconds = time.perf_counter() - began
+            if slot is not None and getattr(state, "kept", None) is not None:
+                waits = wait, patience, looks
+                slot.offer(partial(_kept, state, history, seconds, waits))
             gap = state.certificate.relative
             active = float(state.active)
             values = (state.k - 1, seconds, state.solution.objective, gap, active)
@@ -123,9 +166,11 @@ def run(
                 # Without a gap the number of steps is all that was asked for.
                 finished = state.certificate.kind == "none"
                 break
-            if max_time is not None and seconds >= max_time and state.k > 1:
-                late = True
-                break
+            if state.k > 1:
+                if clock.passed:
+                    late = True
+                    break
+                limit.enter_context(deadline.strictly())
             ended = None
         else:
             finished = True
@@ -133,15 +178,17 @@ def run(
         if state is None:
             raise
         interrupted, ended = True, None
+    except OutOfTimeError:
+        if state is None:
+            raise
+        late, ended = True, None
+    finally:
+        limit.close()
     assert state is not None
     solution, certificate = state.solution, state.certificate
     if not state.final:
-        first, seconds = FINAL_DRAWS, np.inf
-        if late and max_time is not None:
-            first, seconds = LATE_DRAWS, LATE_SHARE * max_time
-        solution, certificate = ended or finish(
-            problem, family, state, rng, tol, looks, first, seconds
-        )
+        draws = LATE_DRAWS if late else FINAL_DRAWS
+        solution, certificate = ended or finish(problem, family, state, rng, tol, looks, draws)
     return Result(
         *state.weights,
         getattr(state, "closed", False),
@@ -157,6 +204,14 @@ def run(
     )
 
 
+def _kept(
+    state: State, history: dict[str, list[float]], seconds: float, waits: tuple[Any, ...]
+) -> dict[str, Any]:
+    """Return what a run goes on from, before a state is recorded."""
+    assert hasattr(state, "kept")
+    return {"solver": state.kept(), "history": history, "seconds": seconds, "waits": waits}
+
+
 def ended_by_itself(state: State, certificate: Certificate, tol: float) -> bool:
     """Tell whether a gap met the tolerance, or a solver that knows none came to its end."""
     return certificate.relative <= tol or getattr(state, "ended", False)
@@ -168,9 +223,8 @@ def finish(
     state: State,
     rng: np.random.Generator,
     tol: float,
-    looks: Iterator[int],
+    looks: list[float],
     draws: int = FINAL_DRAWS,
-    seconds: float = np.inf,
 ) -> tuple[DualSolution, Certificate]:
     """Return the solution at the state's weights, from scratch, and its best certificate.
 
@@ -179,28 +233,31 @@ def finish(
     The kernel kept along a run carries the rounding of all its updates, and an interrupted step
     may be half done; here it is made anew and the dual solved to 1e-10. The certificate is exact
     where that is affordable. Else it is a bound from fresh draws, ``draws`` at first and more until
-    it is below ``tol`` or close to an estimate of the gap, or until the ``seconds`` are over. A run
-    may look at many bounds, numbered by ``looks``; look j may fail with probability
+    it is below ``tol`` or close to an estimate of the gap, or until there is no time. A run
+    may look at many bounds, which ``looks`` lists; look j may fail with probability
     0.01 / (j (j + 1)), which adds up to 0.01.
     """
     own = getattr(state, "finish", None)
     if own is not None:
         return own()
-    began = time.perf_counter()
     kernels, _ = state.weights
     solution = solve(problem, system_of(family, *state.weights), state.solution)
-    gradient = family.at(solution.alpha)
-    if affordable(family, problem.y.shape[1]):
-        return solution, exact(problem, solution, gradient)
-    while True:
-        look = next(looks)
-        failure = FAILURE / (look * (look + 1))
-        found, about = from_draws(problem, solution, gradient, draws, rng, kernels, failure)
-        hopeless = found.kind != "bound" or np.isinf(found.relative) or draws >= MOST_DRAWS
-        close = found.relative <= max(tol, CLOSE_BOUND * about)
-        if close or hopeless or time.perf_counter() - began > seconds:
-            return solution, found
-        draws *= DRAW_GROWTH
+    gradient, found = family.at(solution.alpha), UNKNOWN
+    try:
+        if affordable(family, problem.y.shape[1]):
+            return solution, exact(problem, solution, gradient)
+        while True:
+            look = len(looks) + 1
+            failure = FAILURE / (look * (look + 1))
+            found, about = from_draws(problem, solution, gradient, draws, rng, kernels, failure)
+            looks.append(found.relative)
+            hopeless = found.kind != "bound" or np.isinf(found.relative) or draws >= MOST_DRAWS
+            close = found.relative <= max(tol, CLOSE_BOUND * about)
+            if close or hopeless:
+                return solution, found
+            draws *= DRAW_GROWTH
+    except OutOfTimeError:  # what is known by then
+        return solution, found
 
 
 def at_no_effect(
@@ -214,13 +271,21 @@ def at_no_effect(
     """
     start = solve(problem, system_of(family, [], np.empty(0)))
     steepest = start.alpha * problem.strength
-    if problem.p == 1 and (family.explicit or affordable(family, problem.y.shape[1])):
-        best = pricer(family).top(steepest, 1)
+    cost = costs(family, problem.y.shape[1])
+    if problem.p == 1 and family.priceable and cost.pricing <= cost.limit:
+        until = deadline.current().part(STRENGTH_SHARE).over
+        best = pricer(family).top(steepest, 1, until=until)
         return start.objective, float(best.scores[0]) if best.indices else 0.0
     power = problem.dual_exponent
     if affordable(family, problem.y.shape[1]):
         return start.objective, power_norm(family.at(steepest).all(), power)
-    return start.objective, about_norm(problem, family.at(steepest).draw(STRENGTH_DRAWS, rng))
+    field = family.at(steepest)
+    try:
+        with deadline.keeping(deadline.current().part(STRENGTH_SHARE)), deadline.strictly():
+            draw = field.draw(STRENGTH_DRAWS, rng)
+    except OutOfTimeError:
+        draw = field.draw(LATE_DRAWS, rng)
+    return start.objective, about_norm(problem, draw)
 
 
 def growing(
@@ -230,12 +295,25 @@ def growing(
     max_iter: int,
     max_time: float | None,
     rng: np.random.Generator,
+    slot: Slot | None = None,
 ) -> Iterator[Result]:
-    """Yield the models of 0, 1, 2, ... terms, until iterations or seconds run out."""
-    until = np.inf if max_time is None else time.perf_counter() + max_time
-    for state in solver.iterate(problem, family, rng, until):
+    """Yield the models of 0, 1, 2, ... terms, until iterations or seconds run out.
+
+    What pricings have found is kept in the slot.
+    """
+    with deadline.allowed(max_time) as own:
+        clock = own  # a generator must not keep to it: its caller would
+    known = None if slot is None else slot.read()
+    if known is not None:
+        known = {**known, "k": 1}  # all models are wanted
+    pricings = 0 if known is None else len(known["pools"])
+    for state in solver.iterate(problem, family, rng, clock.over, known):
+        if slot is not None and state.kept is not None:
+            found = len(state.kept()["pools"])
+            if found > pricings and slot.offer(state.kept):
+                pricings = found
         yield from_state(state)
-        if time.perf_counter() > until or state.k > max_iter:
+        if clock.passed or state.k > max_iter:
             return
 
 

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
-from ..backend import approximately, on_host
-from ..families import KernelFamily, ProductFamily, StandardizedFamily, WidthFamily
-from ..families.pricing import ProductPricer
-from ..limits import (
-    DEVICE_FACTOR,
-    DUAL_WORK,
-    ENTRYWISE_FACTOR,
-    LISTED_LIMIT,
-    REFUSED_FACTOR,
-    SIDE_ENTRIES,
-    WORK_LIMIT,
-)
+from ..backend import approximately
+from ..families import KernelFamily, StandardizedFamily, WidthFamily
+from ..limits import DUAL_WORK, LISTED_LIMIT, REFUSED_FACTOR
 from ..losses import Loss
 from ..notices import SlowWarning, notify
 from ..objective import Problem
 from .base import Needs, Solver, refuse_kinks, refuse_matrices
 from .closed_form import ClosedForm
+from .cost_model import costs
 from .dual_newton import DualNewton
 from .full_pass import FullPass
 from .greedy import Greedy
@@ -43,47 +34,6 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
 
 NAMES = ("auto", *SOLVERS)
 """Names that solvers can be asked for by."""
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What the solvers would cost, in multiplications; infinite where memory rules them out.
-
-    Attributes
-    ----------
-    pricing : float
-        One pricing of the whole family.
-    full_pass : float
-        One pass over all kernels: their weighted sum and their gradients.
-    limit : float
-        What is affordable.
-    """
-
-    pricing: float
-    full_pass: float
-    limit: float
-
-    def __str__(self) -> str:
-        return f"one pricing {self.pricing:.1e} multiplications, one full pass {self.full_pass:.1e}"
-
-
-def costs(family: KernelFamily, outputs: int) -> Costs:
-    """Return the cost of pricing a family and of a full pass over it."""
-    never = float("inf")
-    if not family.listable:
-        return Costs(0.0 if family.priceable else never, never, WORK_LIMIT)
-    work, rows = family.enumeration_work, family.rows
-    listed = fits = family.distinct <= LISTED_LIMIT
-    if not family.explicit:
-        work *= ENTRYWISE_FACTOR
-        full_pass = 2 * work
-    else:
-        full_pass = work * min(float(rows), work / max(1, rows))
-        plain = family.family if isinstance(family, StandardizedFamily) else family
-        if isinstance(plain, ProductFamily):
-            fits = ProductPricer.side_entries(plain) <= SIDE_ENTRIES
-    limit = WORK_LIMIT * (1.0 if on_host(family.bases.matrix) else DEVICE_FACTOR)
-    return Costs(work * outputs if fits else never, full_pass if listed else never, limit)
 
 
 def match(asked: str | Solver, problem: Problem, family: KernelFamily) -> Solver:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from math import log
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..objective import Problem
 from ..potentials import Potential, PowerNorm
 from .base import Needs, Result, refuse_settings
 from .iterate import Iterate
+from .kept import frozen
 from .theory import Constants, GradientMoments, HarmonicStep, StepSize
 
 OWN_NORM_EXPONENT = 1.05
@@ -92,6 +93,8 @@ class DescentState:
         Whether the solver's answer is the average iterate.
     constants : Constants
         The theorem's constants measured on the steps taken.
+    kept : callable
+        What the solver goes on from; see :class:`~.base.State`.
     """
 
     k: int
@@ -104,6 +107,7 @@ class DescentState:
     eta: float
     averaged: bool
     constants: Constants
+    kept: Callable[[], dict[str, Any]] | None = None
 
     final = False
     memory = None
@@ -188,6 +192,7 @@ class MirrorDescent:
         family: KernelFamily,
         rng: np.random.Generator,
         start: Result | None = None,
+        kept: dict[str, Any] | None = None,
     ) -> Iterator[DescentState]:
         """Yield the state before each step; the step is taken when the next one is asked for.
 
@@ -207,7 +212,17 @@ class MirrorDescent:
         radius = potential.radius(family.distinct, problem.nu)
         constants = Constants(0.0, 0.0, radius, potential.strong_convexity(), 0)
         solution: DualSolution | None = None
-        for k in count(1):
+        first_step = 1
+        if kept is not None:
+            first_step, constants = kept["k"], Constants(**kept["constants"])
+            iterate.restore(kept["iterate"])
+            forecast.seen = kept["forecast"]
+            rng.bit_generator.state = kept["rng"]
+            if kept["solution"] is not None:
+                solution = DualSolution(**kept["solution"])
+        for k in count(first_step):
+            now = {"k": k, "forecast": forecast.seen, "rng": rng.bit_generator.state}
+            ahead = partial(_kept, now, iterate, constants, solution)
             solution = solve(problem, iterate.system(), solution, ITERATION_TOL)
             gradient = family.at(solution.alpha)
             if k == 1:
@@ -220,7 +235,7 @@ class MirrorDescent:
             indices, estimate = self._estimate(iterate, gradient, draw)
             ascent = problem.slope(estimate)
             point = k, iterate, solution, problem, gradient
-            yield DescentState(*point, draw, ascent, eta, self.average, constants)
+            yield DescentState(*point, draw, ascent, eta, self.average, constants, ahead)
             iterate.step(indices, eta * ascent, eta)
             forecast.observe(draw, estimate, gradient)
             squares = problem.slope(draw.ratios) ** 2
@@ -242,6 +257,14 @@ class MirrorDescent:
         return known + [draw.indices[i] for i in rest], values
 
 
+def _kept(
+    now: dict[str, Any], iterate: Iterate, constants: Constants, solution: DualSolution | None
+) -> dict[str, Any]:
+    """Return what the steps go on from: all that was known before the draws of this one."""
+    parts = {"iterate": iterate.frozen(), "constants": frozen(constants)}
+    return {**now, **parts, "solution": None if solution is None else frozen(solution)}
+
+
 class Forecast:
     """Predicts the size of the next gradient estimate from those drawn so far.
 
@@ -257,6 +280,15 @@ class Forecast:
         self.first = 0.0
         self.second_moment: float | None = None
         self.norm_power: float | None = None
+
+    @property
+    def seen(self) -> tuple[float, float | None, float | None]:
+        """All that it has learnt from draws."""
+        return self.first, self.second_moment, self.norm_power
+
+    @seen.setter
+    def seen(self, values: tuple[float, float | None, float | None]) -> None:
+        self.first, self.second_moment, self.norm_power = values
 
     def observe(self, draw: Draw, estimate: Array, gradient: GradientField) -> None:
         """Take a draw, and the estimate that it was used in, into account."""

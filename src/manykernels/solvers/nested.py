@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,8 @@ import numpy as np
 from ..arrays import Array
 from ..families import KernelFamily
 from ..objective import Problem
-from .base import Result, Solver
+from .answers import remembered
+from .base import Result, Slot, Solver
 from .loop import Callback, run
 
 GROWTH = 4
@@ -74,7 +76,9 @@ def part_of(problem: Problem, rows: Array | None) -> Problem:
         return problem
     weights = problem.weights[rows]
     strength = problem.strength * len(problem.y) / len(rows)
-    return replace(problem, y=problem.y[rows], weights=weights / weights.sum(), strength=strength)
+    copies = None if problem.copies is None else problem.copies[rows]
+    some = {"y": problem.y[rows], "weights": weights / weights.sum(), "copies": copies}
+    return replace(problem, strength=strength, **some)
 
 
 class Part(NamedTuple):
@@ -93,6 +97,7 @@ def run_on_subsets(
     tol: float,
     max_time: float | None = None,
     callback: Callback | None = None,
+    slot: Slot | None = None,
 ) -> Result:
     r"""Run a solver on growing subsets of the rows, each from the answer before; then on all rows.
 
@@ -111,6 +116,8 @@ def run_on_subsets(
     rng, max_iter, tol, max_time, callback
         As for :func:`~.loop.run`. Seconds are those of all subsets together; the callback sees all
         rows only.
+    slot : Slot, optional
+        Where the answers on subsets, and the state on all rows, are kept.
 
     Returns
     -------
@@ -128,7 +135,12 @@ def run_on_subsets(
             continue
         here = Part(problem, family_on(rows))
         start = None if last is None else carried(solver, last, before, here)
-        last = run(solver, *here, rng, max_iter, max(tol, 1 / len(rows)), left, start=start)
+        ask = partial(run, solver, *here, rng, max_iter, max(tol, 1 / len(rows)), left, None, start)
+        if slot is None:
+            last = ask()
+        else:
+            part = slot.at(f"{len(rows)} rows")
+            last = remembered(part, here.family, here.problem.weights, rng, ask)
         before = here
         if last.interrupted:
             max_iter = 0
@@ -136,7 +148,7 @@ def run_on_subsets(
     start = None if last is None else carried(solver, last, before, whole)
     spent = time.perf_counter() - began
     left = None if max_time is None else max(0.0, max_time - spent)
-    result = run(solver, *whole, rng, max_iter, tol, left, callback, start)
+    result = run(solver, *whole, rng, max_iter, tol, left, callback, start, slot)
     seconds = [spent + value for value in result.history["seconds"]]
     stopped = result.interrupted or (last is not None and last.interrupted)
     return replace(result, interrupted=stopped, history={**result.history, "seconds": seconds})

@@ -1,16 +1,22 @@
 """Model files: one zip of JSON and plain arrays, written at once, read without running any code."""
 
-from .files import FORMAT, ModelFileError, load, save
+from .files import FORMAT, ModelFileError, load, packed, save, unpacked
 from .sound import parts_of, refuse_fields, refuse_infinite
-from .whole import write_whole
+from .values import UnstorableError
+from .whole import may_run, this_host, write_whole
 
 __all__ = [
     "FORMAT",
     "ModelFileError",
+    "UnstorableError",
     "load",
+    "may_run",
+    "packed",
     "parts_of",
     "refuse_fields",
     "refuse_infinite",
     "save",
+    "this_host",
+    "unpacked",
     "write_whole",
 ]

@@ -46,14 +46,21 @@ def save(model: Any, path: str | os.PathLike[str], version: str) -> Path:
 
     By custom the file's name ends in ``.mk``. The version is the library's, for the reader.
     """
-    encoder = Encoder()
     try:
-        tree = encoder.encode(model)
+        content = packed(model, version)
     except UnstorableError as error:
         raise TypeError(
             f"a model file holds numbers and names, no functions or foreign objects; {error}. Use "
             "kernels, losses and solvers of manykernels by name, or pickle the model."
         ) from None
+    write_whole(Path(path), content)
+    return Path(path)
+
+
+def packed(value: Any, version: str, smaller: bool = True) -> bytes:
+    """Return the bytes of a file that holds an object: a zip, compressed to be ``smaller``."""
+    encoder = Encoder()
+    tree = encoder.encode(value)
     contents = {f"arrays/{i}.npy": _bytes(array) for i, array in enumerate(encoder.arrays)}
     manifest = {
         "format": FORMAT,
@@ -63,12 +70,19 @@ def save(model: Any, path: str | os.PathLike[str], version: str) -> Path:
         "model": tree,
     }
     text = json.dumps(manifest, allow_nan=False).encode()
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    whole = io.BytesIO()
+    method = zipfile.ZIP_DEFLATED if smaller else zipfile.ZIP_STORED
+    with zipfile.ZipFile(whole, "w", method) as archive:
         for name, content in {MANIFEST: text, SEAL: _hash(text).encode(), **contents}.items():
             archive.writestr(name, content)
-    write_whole(Path(path), packed.getvalue())
-    return Path(path)
+    return whole.getvalue()
+
+
+def unpacked(path: str | os.PathLike[str]) -> Any:
+    """Return the object that a file holds, whatever it is; an error if the file is not whole."""
+    with Path(path).open("rb") as file, zipfile.ZipFile(file) as archive:
+        manifest, arrays = _contents(archive, path)
+    return Decoder(arrays).decode(manifest["model"])
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -93,16 +107,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     if place.exists() and not place.is_file():
         raise ModelFileError(f"{path} is no file: a folder, a device or a pipe. Name a model file.")
     try:
-        with place.open("rb") as file, zipfile.ZipFile(file) as archive:
-            manifest, arrays = _contents(archive, path)
-        model = Decoder(arrays).decode(manifest["model"])
+        model = unpacked(place)
         _refuse_unsound(model)
     except (ModelFileError, FileNotFoundError, PermissionError):
         raise
     except (zipfile.BadZipFile, zlib.error, OSError, RuntimeError) as error:
         raise ModelFileError(
-            f"{path} is no model file, or was cut short or changed ({error}). Copy it again, or "
-            "save the model anew."
+            f"{path} is no model file, or was cut short or changed ({_cut(str(error))}). Copy it "
+            "again, or save the model anew."
         ) from None
     except Exception as error:  # whatever wrong contents lead to
         raise ModelFileError(

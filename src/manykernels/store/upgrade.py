@@ -1,4 +1,4 @@
-"""Attributes of estimators in model files of format 1, as this version has them."""
+"""Attributes of objects in older model files, as this version has them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,41 @@ from typing import Any
 
 import numpy as np
 
+from ..registry import ESTIMATORS
 
-def upgraded(state: dict[str, Any], class_of: Callable[[str], type]) -> dict[str, Any]:
-    """Return the attributes of a fitted estimator; those of format 1 under their new names.
 
-    ``class_of`` gives the classes that files may hold.
+def upgraded(kind: str, state: dict[str, Any], class_of: Callable[[str], type]) -> dict[str, Any]:
+    """Return the attributes of an object; older ones under their new names.
+
+    ``kind`` is the name of its class; ``class_of`` gives the classes that files may hold.
     """
+    if kind == "TableEncoder" and "columns" in state:
+        return _encoder(state["columns"])
+    state = dict(state)
+    if kind in ESTIMATORS and "coef_" in state:
+        state["term_coef_"] = state.pop("coef_")
     if "_predictor" not in state:
         return state
-    state = dict(state)
     parts = (state.pop(name) for name in ("_kernels", "_scaler", "_predictor"))
     state["function_"] = class_of("Function")(*parts, state.get("classes_", np.empty(0)))
     if "_candidate" in state:
         candidate, place = state.pop("_candidate"), state.pop("_place")
         state["choice_"] = _choice(state, candidate, place, class_of)
     return state
+
+
+def _encoder(columns: list[Any]) -> dict[str, Any]:
+    """Return the attributes of an encoder that knew its columns in use alone."""
+    names = [column.name for column in columns]
+    return {
+        "categories": None,
+        "keep": None,
+        "columns_": columns,
+        "notes_": [],
+        "n_features_in_": len(names),
+        "feature_names_in_": np.array(names, dtype=object),
+        "_names": names,
+    }
 
 
 def _choice(state: dict[str, Any], candidate: Any, place: int, class_of: Any) -> Any:

@@ -25,6 +25,9 @@ TRAINING = {"dual_coef_", "folds"}
 FITTING = {"cv", "random_state"}
 """Parameters that only another fit needs: stored as None where they are objects."""
 
+PLACES = {"checkpoint"}
+"""Parameters that name a place on this machine: stored as None."""
+
 
 class UnstorableError(TypeError):
     """A value that model files cannot hold."""
@@ -99,6 +102,7 @@ class Encoder:
         for name in FITTING & state.keys():
             if not isinstance(state[name], int | str | None):
                 state[name] = None
+        state |= dict.fromkeys(PLACES & state.keys())
         trees = {name: self.encode(part, f"{name} of {place}") for name, part in state.items()}
         return {"$object": [kind.__name__, trees]}
 
@@ -166,7 +170,7 @@ class Decoder:
         kind = stored_class(name)
         made: Any = object.__new__(kind)
         parts = {key: self.decode(part) for key, part in state.items()}
-        vars(made).update(upgraded(parts, stored_class))
+        vars(made).update(upgraded(kind.__name__, parts, stored_class))
         return made
 
 

@@ -36,7 +36,7 @@ def write_whole(path: Path, content: bytes) -> None:
     if old is not None and not stat.S_ISREG(old.st_mode):
         raise OSError(f"{path} cannot be written: it is no file. Name another.")
     remove_strays(place.parent)
-    name = f".manykernels-{_host()}-{os.getpid()}-{secrets.token_hex(8)}.part"
+    name = f".manykernels-{this_host()}-{os.getpid()}-{secrets.token_hex(8)}.part"
     draft = place.with_name(name)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     for more in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):  # where the system has them
@@ -64,16 +64,16 @@ def remove_strays(folder: Path) -> None:
                 continue
             with suppress(OSError):  # it is gone already, or another's
                 old = time.time() - entry.stat(follow_symlinks=False).st_mtime > STRAY_SECONDS
-                if old or (found[1] == _host() and not _alive(int(found[2]))):
+                if old or (found[1] == this_host() and not may_run(int(found[2]))):
                     os.unlink(entry.path)
 
 
-def _host() -> str:
+def this_host() -> str:
     """Return eight digits that stand for this machine: folders may be shared by several."""
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
-def _alive(process: int) -> bool:
+def may_run(process: int) -> bool:
     """Tell whether a process of this machine may be running."""
     if os.name != "posix":
         return True  # a signal would end it

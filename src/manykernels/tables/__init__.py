@@ -1,7 +1,7 @@
 """Tables as people have them: files, columns of all kinds, and models that know their columns."""
 
+from ..frames import Category, Moment, Number, TableEncoder, TableError
 from .chunked import fit_chunked, memory_size
-from .columns import Category, Moment, Number, TableEncoder, TableError
 from .fitting import Settings, Split, fit_table, split_table
 from .judging import judge_terms
 from .model import TableModel

@@ -16,17 +16,25 @@ import pandas as pd
 from ..arrays import Array
 from ..estimators.base import fit_rows
 from ..estimators.validation import remember_columns
+from ..frames import TableEncoder, TableError
+from ..frames.written import target_values
 from ..limits import BASE_BYTES, GROUP_COPIES, SAMPLE_ROWS
 from ..memory import as_bytes
 from ..passes import Block
 from ..rows import PartedRows
 from ..rows.dask import at_a_time, parts_of_blocks
 from ..words import count as in_words
-from .columns import TableEncoder, TableError
-from .fitting import Settings, Split, finished, new_estimator, refuse_missing, split_table
+from .fitting import (
+    Settings,
+    Split,
+    finished,
+    new_estimator,
+    pass_on,
+    refuse_missing,
+    split_table,
+)
 from .model import TableModel
 from .reading import refuse_absent, refuse_repeated
-from .written import target_values
 
 LEAST_GROUPS = 20
 """Fewest row groups that these rows are taken from, where there are as many: files are often
@@ -164,6 +172,7 @@ def fit_chunked(
         rows = PartedRows(parts_of_blocks(_block, blocks), names, classes)
         fit_rows(estimator, rows)
     seconds = perf_counter() - began
+    pass_on(caught)
     note = (
         "columns were judged, the linear model was fitted and all models are scored on "
         f"{in_words(len(sample))} of all rows."

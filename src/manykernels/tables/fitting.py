@@ -5,34 +5,27 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import TimeSeriesSplit, train_test_split
 
 from ..arrays import Array
-from ..baselines.simple import SimpleModels
+from ..baselines.simple import SimpleModels, measures_of
+from ..checkpoint import CheckpointWarning
 from ..estimators import MKLClassifierCV, MKLRegressorCV
-from ..kernels import uses_widths
-from ..limits import TABLE_PAIRS
-from ..notices import InterruptedWarning, SlowWarning
+from ..frames import TableEncoder, TableError, learnt_encoder, missing_column
+from ..notices import InterruptedWarning, SlowWarning, notify
+from ..spec import affordable_degree
+from ..specify import PAIR_DEGREE
 from ..words import plural
-from .columns import TableEncoder, TableError, missing_column
-from .inference import learn_columns
+from .apart import Apart, apart_of
 from .model import TableEstimator, TableModel
-from .written import (
-    as_numbers,
-    as_words,
-    date_formats,
-    mixture,
-    number_style,
-    refuse_objects,
-    shown,
-    target_values,
-)
+from .options import COMMAND
+from .targets import target_of
 
 LEAST_TABLE_ROWS = 20
 """Fewest rows with a target that a table must have. Set by judgement, not measured."""
@@ -40,9 +33,6 @@ LEAST_TABLE_ROWS = 20
 USEFUL = 0.001
 """Least difference between the score of a model and that of a baseline for the model to be called
 better. Set by judgement, not measured."""
-
-MOST_CLASSES = 50
-"""Most classes of a target. Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +60,21 @@ class Settings:
         What to do about missing values.
     max_rows : int, optional
         Most rows to train on.
+    groups : str, optional
+        Column that says which rows belong together: those of one value are never trained and
+        validated on at once.
+    time : str, optional
+        Column by whose order later rows are held out, and validated on.
+    strict : bool
+        Whether identifiers and free text end the run; else such columns are left out.
+    checkpoint : path, optional
+        Folder from which a fit that was killed goes on.
     """
 
     target: str
     task: str = "auto"
     degree: list[int] | None = None
-    kernels: str = "auto"
+    kernels: str = "best"
     test: float = 0.2
     seed: int = 0
     drop: Sequence[str] = ()
@@ -83,6 +82,10 @@ class Settings:
     keep: Sequence[str] = ()
     missing: str = "impute"
     max_rows: int | None = None
+    groups: str | None = None
+    time: str | None = None
+    strict: bool = False
+    checkpoint: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,12 @@ class Split:
         Learnt from the training rows.
     notes : list of str
         What people should know.
+    groups : ndarray of int, optional
+        The group of each training row.
+    ordered : bool
+        Whether training rows are in the order of time.
+    where : str
+        The rows to score on, in words.
     """
 
     task: str
@@ -110,6 +119,9 @@ class Split:
     y_test: Array
     encoder: TableEncoder
     notes: list[str]
+    groups: Array | None = None
+    ordered: bool = False
+    where: str = "held-out rows"
 
 
 def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = None) -> Split:
@@ -127,6 +139,8 @@ def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = No
         ("--drop", settings.drop),
         ("--category", settings.categories),
         ("--keep", settings.keep),
+        ("--groups", [settings.groups] if settings.groups else []),
+        ("--time", [settings.time] if settings.time else []),
     ):
         for name in names:
             if name not in frame.columns:
@@ -155,70 +169,35 @@ def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = No
             f"the table has {plural(len(frame), 'row')} with a target; at least {LEAST_TABLE_ROWS} "
             "are needed. Collect more of them."
         )
-    task, y = _target(frame[settings.target], settings, notes)
-    X = frame.drop(columns=settings.target)
+    task, y = target_of(frame[settings.target], settings.task, settings.target, notes)
+    if held is not None and (settings.groups or settings.time):
+        raise TableError("--groups and --time need all rows in memory. Leave --chunked out.")
+    apart = apart_of(frame, settings, notes)
+    unused = [apart.name] if apart.name and apart.name not in settings.keep else []
+    X = frame.drop(columns=[settings.target, *unused])
     if settings.missing == "refuse":
         refuse_missing(X)
     if held is None:
-        train, test, y_train, y_test = _parts(X, y, task, settings, notes)
+        inside, outside = _parts(apart, y, task, settings, notes)
     else:
-        train, test, y_train, y_test = X[~held], X[held], y[~held], y[held]
-    encoder, found = learn_columns(train, settings.categories, settings.keep)
-    return Split(task, train, test, y_train, y_test, encoder, notes + found)
-
-
-def _target(column: pd.Series, settings: Settings, notes: list[str]) -> tuple[str, Array]:
-    task, name = settings.task, settings.target
-    if why := refuse_objects(column):
-        raise TableError(f"target {name!r} {why}. Is it the right column?")
-    column = _as_written(column, task, name)
-    numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-    distinct = column.nunique()
-    if distinct == 1:
-        raise TableError(
-            f"target {name!r} has the same value in all rows. There is nothing to fit."
-        )
-    if task == "auto":
-        task = "regression" if numeric and distinct > 2 else "classification"
-        if numeric and 2 < distinct <= 10:
-            notes.append(
-                f"target {name!r} has {distinct} distinct numbers and is predicted as a number; "
-                "use --task classification if they are classes."
-            )
-    if task == "regression" and not numeric:
-        raise TableError(
-            f"target {name!r} must hold numbers for a regression; got "
-            f"{shown(column.iloc[0])}. Correct the file, or use --task classification."
-        )
-    if task == "classification" and distinct > MOST_CLASSES:
-        what = "numbers" if numeric else "texts"
-        raise TableError(
-            f"target {name!r} has {distinct} different {what}, too many for classes (at most "
-            f"{MOST_CLASSES}). {'Use --task regression.' if numeric else 'Is it the right column?'}"
-        )
-    if task == "regression" and np.isinf(column.to_numpy(dtype=float)).any():
-        raise TableError(f"target {name!r} has infinite values. Correct the file.")
-    return task, target_values(column, task)
-
-
-def _as_written(column: pd.Series, task: str, name: str) -> pd.Series:
-    """Return text that means numbers as numbers; refuse dates, and numbers mixed with text."""
-    if pd.api.types.is_numeric_dtype(column) or task == "classification":
-        return column
-    words = as_words(column)
-    numbers = as_numbers(words, number_style(words))
-    if numbers.notna().all():
-        return numbers
-    if float(numbers.notna().mean()) >= 0.5:
-        raise TableError(f"target {name!r} {mixture(words, numbers)}.")
-    if pd.api.types.is_datetime64_any_dtype(column) or (
-        column.nunique() > MOST_CLASSES and date_formats(column)
-    ):
-        raise TableError(
-            f"target {name!r} holds dates, which cannot be predicted. Turn them into numbers, such "
-            "as days from some day on."
-        )
-    return column
+        inside, outside = np.flatnonzero(~held), np.flatnonzero(held)
+    train, test = X.iloc[inside], X.iloc[outside]
+    encoder = learnt_encoder(train, settings.categories, settings.keep, COMMAND, settings.strict)
+    if not encoder.columns_:
+        raise TableError(f"no column is left to predict from: {' '.join(encoder.notes_[:10])}")
+    groups = None if apart.groups is None else apart.groups[inside]
+    return Split(
+        task,
+        train,
+        test,
+        y[inside],
+        y[outside],
+        encoder,
+        notes + encoder.notes_,
+        groups,
+        apart.ordered,
+        apart.where,
+    )
 
 
 def refuse_missing(X: pd.DataFrame) -> None:
@@ -234,8 +213,9 @@ def refuse_missing(X: pd.DataFrame) -> None:
 
 
 def _parts(
-    X: pd.DataFrame, y: Array, task: str, settings: Settings, notes: list[str]
-) -> tuple[pd.DataFrame, pd.DataFrame, Array, Array]:
+    apart: Apart, y: Array, task: str, settings: Settings, notes: list[str]
+) -> tuple[Array, Array]:
+    """Return the numbers of the rows to train on and of those held out."""
     classes = task == "classification"
     if classes:
         found = zip(*np.unique(y, return_counts=True), strict=True)
@@ -246,23 +226,20 @@ def _parts(
                 f"target {settings.target!r} has classes of fewer than ten rows ({len(rare)}): "
                 f"{listed}. Merge or remove them; if they are numbers, use --task regression."
             )
-    if settings.test == 0:
-        train, test, y_train, y_test = X, X.iloc[:0], y, y[:0]
-    else:
-        labels, seed = y if classes else None, settings.seed
-        train, test, y_train, y_test = train_test_split(
-            X, y, test_size=settings.test, random_state=seed, stratify=labels
+    train, test, seed = np.arange(len(y)), np.arange(0), settings.seed
+    if settings.test > 0:
+        labels = y if classes else None
+        train, test = apart.split(settings.test, seed) or train_test_split(
+            train, test_size=settings.test, random_state=seed, stratify=labels
         )
     most = settings.max_rows
     if most is not None and len(train) > most:
         notes.append(
             f"trained on {most:,} of {len(train):,} rows, drawn at random; use --max-rows for more."
         )
-        labels, seed = y_train if classes else None, settings.seed
-        train, _, y_train, _ = train_test_split(
-            train, y_train, train_size=most, random_state=seed, stratify=labels
-        )
-    return train, test, y_train, y_test
+        labels = y[train] if classes else None
+        train, _ = train_test_split(train, train_size=most, random_state=seed, stratify=labels)
+    return apart.in_order(train), apart.in_order(test)
 
 
 def fit_table(split: Split, settings: Settings, verbose: int = 0) -> TableModel:
@@ -275,27 +252,31 @@ def fit_table(split: Split, settings: Settings, verbose: int = 0) -> TableModel:
     began = perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        estimator.fit(rows, split.y_train)
+        estimator.fit(rows, split.y_train, groups=split.groups)
     seconds = perf_counter() - began
+    pass_on(caught)
     return finished(split, settings, estimator, caught, seconds, len(split.train), [])
+
+
+def pass_on(caught: Sequence[warnings.WarningMessage]) -> None:
+    """Warn again of what concerns checkpoints: places on this machine are no notes of a model."""
+    for warning in caught:
+        if issubclass(warning.category, CheckpointWarning):
+            notify(str(warning.message), warning.category)
 
 
 def new_estimator(split: Split, settings: Settings, verbose: int) -> TableEstimator:
     """Return the estimator for a table, not fitted."""
     kind = MKLRegressorCV if split.task == "regression" else MKLClassifierCV
-    plain = settings.kernels == "linear" and not split.encoder.levels
-    kernels = "linear" if plain else split.encoder.kernels(settings.kernels)
+    kernels = split.encoder.kernels(settings.kernels)
     return kind(
         kernels=kernels,
-        degree=settings.degree or ("auto" if uses_widths(kernels) else table_degree(split)),
+        degree=settings.degree or "auto",
+        cv=TimeSeriesSplit() if split.ordered else None,
         random_state=settings.seed,
         verbose=verbose,
+        checkpoint=settings.checkpoint,
     )
-
-
-def table_degree(split: Split) -> int:
-    """Return the largest number of variables in a term where none is given."""
-    return 2 if comb(len(split.encoder.names), 2) <= TABLE_PAIRS else 1
 
 
 def finished(
@@ -309,11 +290,14 @@ def finished(
 ) -> TableModel:
     """Return a fitted estimator as a model of a table, scored, with what is to be known of it."""
     notes = [*split.notes, *more]
-    if settings.degree is None and estimator.degree_ == 1 and table_degree(split) == 1:
+    columns = len(split.encoder.names)
+    if settings.degree is None and affordable_degree(PAIR_DEGREE, rows, columns) == 1:
         notes.append(
-            f"{len(split.encoder.names):,} columns have too many pairs: each term is of one column "
-            "alone. Use --degree 2 for terms of two, which may take long."
+            f"{columns:,} columns have too many pairs: each term is of one column alone. Use "
+            "--degree 2 for terms of two, which may take long."
         )
+    if hasattr(estimator, "chosen_"):
+        notes.append(f"the kind of model was chosen from the data: {estimator.chosen_}")
     for warning in caught:
         known = issubclass(warning.category, InterruptedWarning | ConvergenceWarning)
         note = str(warning.message)
@@ -323,10 +307,17 @@ def finished(
     train = split.encoder.encode(split.train)
     simple = SimpleModels.fit(train.to_numpy(), split.y_train, split.encoder.codes, classes)
     scores: dict[str, float] = {}
+    found: dict[str, dict[str, float]] = {}
+    main = "accuracy" if classes else "R²"
     if len(split.test):
         test = split.encoder.encode(split.test)
-        others = simple.scores(test.to_numpy(), split.y_test)
-        scores = {"this model": float(estimator.score(test, split.y_test)), **others}
+        found = {
+            "this model": measures_of(estimator, test, split.y_test),
+            **simple.measures(test.to_numpy(), split.y_test),
+        }
+        scores = {name: own[main] for name, own in found.items() if main in own}
+    if scores:
+        others = {name: score for name, score in scores.items() if name != "this model"}
         best = max(others, key=others.__getitem__)
         if scores["this model"] <= others[best] + USEFUL:
             notes.append(
@@ -340,8 +331,9 @@ def finished(
         "rows_test": len(split.test),
         "columns": split.encoder.names,
         "metric": "accuracy" if classes else "R^2",
-        "evaluated_on": "held-out rows" if scores else "training rows",
+        "evaluated_on": split.where if len(split.test) else "training rows",
         "scores": scores,
+        "measures": found,
         "seconds": round(seconds, 2),
         "seed": settings.seed,
         "interrupted": any(issubclass(w.category, InterruptedWarning) for w in caught),

@@ -6,8 +6,12 @@ import warnings
 from dataclasses import replace
 
 from ..selection import SplitTest
-from .fitting import Settings, Split, new_estimator
+from ..specify import PAIR_DEGREE
+from .fitting import Settings, Split, new_estimator, pass_on
 from .model import TableModel
+
+TESTED_KERNELS = {"ridge": "linear", "monomials": "linear", "greedy": "linear", "both": "auto"}
+"""Kernels whose terms are tested, by the kind of model, where that is no name of kernels."""
 
 
 def judge_terms(
@@ -41,18 +45,28 @@ def judge_terms(
         is, the model stays as it was, with a note.
     """
     fitted = model.estimator
-    kernels = getattr(fitted, "kernels_", settings.kernels)
-    same = replace(settings, kernels=kernels, degree=[fitted.degree_])
+    kernels = TESTED_KERNELS.get(kind := getattr(fitted, "kernels_", settings.kernels), kind)
+    degree = PAIR_DEGREE if kind == "both" else fitted.degree_
+    same = replace(settings, kernels=kernels, degree=[degree])
     test = SplitTest(
-        new_estimator(split, same, verbose), max_time=seconds, random_state=settings.seed
+        new_estimator(split, same, verbose),
+        max_time=seconds,
+        random_state=settings.seed,
+        checkpoint=settings.checkpoint,
     )
     notes, found = [], None
+    if split.groups is not None or split.ordered:
+        notes.append(
+            "the test of the terms takes rows as independent of each other: where those of a "
+            "group, or of a time, are alike, p-values are too small."
+        )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             found = test.fit(split.encoder.encode(split.train), split.y_train).how_sure_
         except KeyboardInterrupt:
             notes.append("the test of the terms was interrupted before its first split was done.")
+    pass_on(caught)
     # An early end is a number of splits in what is said of terms; others are of single fits.
     notes += [str(warning.message) for warning in caught if warning.category is UserWarning]
     summary = {**model.summary, "notes": [*model.summary["notes"], *notes]}

@@ -12,12 +12,13 @@ import pandas as pd
 
 from ..baselines.simple import SimpleModels
 from ..estimators import MKLClassifierCV, MKLRegressorCV
+from ..frames import TableEncoder, TableError
+from ..frames.written import refuse_objects, shown, target_values
 from ..how_sure import HowSure
 from ..registry import TASKS
 from ..store import refuse_fields, refuse_infinite, save
 from ..words import plural
-from .columns import TableEncoder, TableError
-from .written import PROBABILITY, refuse_objects, shown, target_values
+from .formulas import PROBABILITY
 
 TableEstimator = MKLRegressorCV | MKLClassifierCV
 
@@ -50,14 +51,14 @@ class TableModel:
     def __repr__(self) -> str:
         target, task = self.summary["target"], self.summary["task"]
         return (
-            f"TableModel({task} of {target!r} from {plural(len(self.encoder.columns), 'column')}, "
+            f"TableModel({task} of {target!r} from {plural(len(self.encoder.columns_), 'column')}, "
             f"{plural(len(self.estimator.terms_), 'kernel')} in use)"
         )
 
     @property
     def levels(self) -> dict[str, list[str]]:
         """Labels of the numbers in encoded columns that hold categories."""
-        return self.encoder.levels
+        return self.encoder.levels_
 
     def encode(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the table of numbers that the estimator sees."""

@@ -1,4 +1,4 @@
-"""Files to tables: CSV, TSV, Parquet, Feather, also gzipped; or what is wrong with them."""
+"""Files to tables: CSV, TSV, Parquet, Feather, Excel, folders; or what is wrong with them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 
 import pandas as pd
 
+from ..frames import TableError
 from ..limits import MEMORY_SHARE
 from ..memory import UNKNOWN_MACHINE, machine_bytes
 from ..words import plural
-from .columns import TableError
 
 TEXT = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
 """Endings of text files, with the separator where the ending tells it."""
@@ -38,21 +38,32 @@ BINARY = {".parquet", ".pq", ".feather", ".arrow"}
 """Endings of files that pyarrow reads."""
 
 
+EXCEL = {".xlsx", ".xlsm"}
+"""Endings of files that openpyxl reads."""
+
+
 def read(
-    path: Path, na: Sequence[str] = (), encoding: str = "utf-8", separator: str | None = None
+    path: Path,
+    na: Sequence[str] = (),
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    sheet: str | None = None,
 ) -> pd.DataFrame:
     """Read a table with a header row.
 
     Parameters
     ----------
     path : Path
-        A file whose name ends in .csv, .tsv, .parquet or .feather, and possibly .gz.
+        A file whose name ends in .csv, .tsv, .parquet or .feather, and possibly .gz, or in .xlsx;
+        or a folder of such text or Parquet files with the same columns.
     na : sequence of str
         Values that mean missing, besides the usual ones (empty, NA, NaN, null, ...).
     encoding : str
         Encoding of a text file.
     separator : str, optional
         Separator of a text file; by default from its name or its header row.
+    sheet : str, optional
+        Sheet of an Excel file; by default the only one that holds values.
 
     Returns
     -------
@@ -64,29 +75,63 @@ def read(
     TableError
         If the file is no such table.
     """
-    refuse_absent(path)
-    if path.stat().st_size == 0:
-        raise TableError(f"{path} is empty. Export it again, with a header row.")
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    zipped = suffixes[-1:] == [".gz"]
-    kind = "".join(suffixes[:-1][-1:] if zipped else suffixes[-1:])
-    if kind in BINARY:
-        frame = _binary(path, kind, zipped)
-    elif kind in TEXT:
-        frame = _text(path, zipped, na, encoding, separator or TEXT[kind])
+    if path.is_dir():
+        from .folders import read_folder
+
+        frame = read_folder(path, na, encoding, separator)
     else:
-        raise TableError(
-            f"{path} must be a .csv, .tsv, .parquet or .feather file, possibly with .gz; got "
-            f"{kind or 'no ending'!r}. Export it as CSV."
-        )
+        frame = read_file(path, na, encoding, separator, sheet)
     if not len(frame):
         raise TableError(f"{path} has a header but no rows. Export it again.")
     refuse_repeated(path, frame.columns)
     return frame.rename(columns=str)
 
 
+def ending(path: Path) -> tuple[str, bool]:
+    """Return the ending that tells the kind of a file, and whether it is gzipped."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    zipped = suffixes[-1:] == [".gz"]
+    return "".join(suffixes[:-1][-1:] if zipped else suffixes[-1:]), zipped
+
+
+def read_file(
+    path: Path,
+    na: Sequence[str],
+    encoding: str,
+    separator: str | None,
+    sheet: str | None = None,
+    words: bool = False,
+) -> pd.DataFrame:
+    """Read a file as it is; see ``read``. With ``words`` a text file is read as text alone."""
+    refuse_absent(path)
+    if path.stat().st_size == 0:
+        raise TableError(f"{path} is empty. Export it again, with a header row.")
+    kind, zipped = ending(path)
+    if sheet is not None and kind not in EXCEL:
+        raise TableError(
+            f"--sheet {sheet!r} is for Excel files; {path.name} is none. Leave it out."
+        )
+    if kind in BINARY:
+        return _binary(path, kind, zipped)
+    if kind in TEXT:
+        return _text(path, zipped, na, encoding, separator or TEXT[kind], words)
+    if kind in EXCEL and not zipped:
+        from .spreadsheets import read_sheet
+
+        return read_sheet(path, na, sheet)
+    raise TableError(
+        f"{path} must be a .csv, .tsv, .parquet or .feather file, possibly with .gz, or an .xlsx "
+        f"file; got {''.join(path.suffixes[-2:]) or 'no ending'!r}. Export it as CSV."
+    )
+
+
 def _text(
-    path: Path, zipped: bool, na: Sequence[str], encoding: str, separator: str | None
+    path: Path,
+    zipped: bool,
+    na: Sequence[str],
+    encoding: str,
+    separator: str | None,
+    words: bool,
 ) -> pd.DataFrame:
     if separator is not None and (len(separator) != 1 or separator in NO_SEPARATORS):
         raise TableError(
@@ -119,15 +164,21 @@ def _text(
                 na_values=list(na),
                 low_memory=False,
                 skipinitialspace=True,
+                dtype=str if words else None,
             )
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         raise TableError(
             f"{path} is not {encoding} text: it has the byte 0x{byte:02x}. Save it as UTF-8, or "
-            "say what it is, for instance --encoding latin-1 (or cp1252, as Excel writes)."
+            "say what it is, for instance --encoding cp1252 (as Excel writes) or latin-1."
+        ) from None
+    except UnicodeError as error:
+        raise TableError(
+            f"{path} is not {encoding} text: {error}. Leave --encoding out, or use utf-16-le or "
+            "utf-16-be for text without a mark."
         ) from None
     except LookupError:
-        raise TableError(f"--encoding {encoding!r} is unknown. Use utf-8 or latin-1.") from None
+        raise TableError(f"--encoding {encoding!r} is unknown. Use utf-8 or cp1252.") from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error) as error:
         reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
         raise TableError(
@@ -145,7 +196,10 @@ def _refuse_disguised(path: Path, zipped: bool, encoding: str) -> None:
     wide = "16" in encoding or "32" in encoding
     what = None
     if head.startswith(b"PK"):
-        what = "is an Excel file or a zip, whatever its name says. Export it as CSV."
+        what = (
+            "is an Excel file or a zip, whatever its name says. If it is an Excel file, rename it "
+            f"to {path.stem}.xlsx; else unzip it."
+        )
     elif head.startswith(b"\x1f\x8b") and not zipped:
         what = f"is gzipped. Rename it to {path.name}.gz."
     elif head.startswith(b"PAR1"):

@@ -5,12 +5,11 @@ In tables, the best rows are found first, and the best products in them.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ... import limits
+from ... import deadline, limits
 from ...arrays import Array, Index, Product
 from ...backend import approximately, beside, largest, namespace, take, to_host
 from ..index_sets import Monomials
@@ -37,7 +36,7 @@ class Pricer(Protocol):
 
         The score is the gradient :math:`g_i`, or :math:`g_i / \sigma_i^2` if the pricer was made
         with row weights; ``alpha`` is of shape (n, c). After ``until``, a time of
-        ``time.perf_counter()``, a pricer may leave the kernels out that it has not looked at.
+        :data:`deadline.now`, a pricer may leave the kernels out that it has not looked at.
         """
         ...
 
@@ -201,6 +200,7 @@ class ProductPricer:
         keep = size <= limits.KEPT_SCORES and self.precision.rough is None
         keep = keep and (len(pieces) == 1 or not self.precision.device)
         for number, piece in enumerate(pieces):
+            deadline.check()
             scores = self.tables.of_piece(piece, unit, squared=False)
             if self.spreads is not None:
                 scores *= self.spreads.inverse_of_piece(number, piece)
@@ -209,7 +209,7 @@ class ProductPricer:
             maxima.append(xp.max(scores, axis=1))
             if keep:
                 kept.append(scores)
-            if time.perf_counter() > until:
+            if until < np.inf and deadline.now() > until:
                 break
         heights, wide = heights[: len(maxima)], wide[: len(maxima)]
         whole = xp.concat(maxima) if len(maxima) > 1 else maxima[0]

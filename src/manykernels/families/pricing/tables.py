@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ... import limits
+from ... import deadline, limits
 from ...arrays import Array
 from ...backend import (
     beside,
@@ -373,6 +373,7 @@ class Tables:
         for c in range(vectors.shape[1]):
             inner = None
             for start in range(0, bases.rows, max(height, 1)):
+                deadline.check()
                 rows = slice(start, min(start + max(height, 1), bases.rows))
                 first, middle = left.columns[rows, :], singles.columns[rows, :]
                 last, vector = right.columns[rows, theirs], vectors[rows, c][:, None]
@@ -387,8 +388,7 @@ class Tables:
                     middle = middle if middle is None else middle**2
                 first = first * vector if middle is None else khatri_rao(first, middle * vector)
                 if kind is not None:
-                    xp = namespace(first)
-                    first, last = xp.astype(first, kind), xp.astype(last, kind)
+                    first, last = (namespace(first).astype(one, kind) for one in (first, last))
                 part = first.T @ last
                 inner = part if inner is None else inner + part
             assert inner is not None

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ...arrays import Array, Index, Product
 from ...backend import beside, filled, times
 from ...bases import SHAPES, TERMS, GramStack, WidthKernel, WidthRows
+from ...deadline import check
 from ..base import Draw, GradientField, KernelFamily, choose, nonnegative
 from ..index_sets import Interactions
 from ..pricing import Pricer
@@ -141,6 +142,7 @@ class WidthFamily(KernelFamily):
         out = filled(0.0, shape, self.bases.values)
         scales = (theta * self.weights(indices)).tolist()
         for index, scale in zip(indices, scales, strict=True):
+            check()
             out += scale * self.bases.kernel(index, there)
         return out
 

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import gammainc, gammaincinv
 
 from ...arrays import Array
+from ...deadline import check
 from ..base import nonnegative
 from .exponential_integral import exponential_integral
 
@@ -117,6 +118,7 @@ class ContinuousLaw(WidthLaw):
         low, high = np.zeros_like(points), np.ones_like(points)
         out, live = start.copy(), np.arange(len(points))
         for _ in range(MOST_NEWTON_STEPS):
+            check()
             here, widths = out[live], self.quantile(out[live])[:, None]
             excess = _dots(masses[live], self.cumulative(distances, widths)) - target[live]
             slope = _dots(masses[live], np.exp(-widths * distances))

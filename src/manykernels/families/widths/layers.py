@@ -9,6 +9,7 @@ import numpy as np
 from ...arrays import Array, Product
 from ...backend import to_host
 from ...bases import GramStack, WidthRows
+from ...deadline import check
 from ...limits import BATCH_ENTRIES
 from ..index_sets import elementary
 from ..products import ProductFamily
@@ -157,6 +158,7 @@ class Layer:
         out = rng.random((count, len(product)))  # points, each replaced by the width it leads to
         height = max(1, BATCH_ENTRIES // max(1, len(outer)))
         for start in range(0, count, height):
+            check()
             block = out[start : start + height]
             state = outer[None]
             for position, j in enumerate(product):

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from ...arrays import Array
 from ...backend import to_host
 from ...bases import WidthRows
+from ..importance import spread_of
 from ..terms import OTHERS
 from .components import Columns
 from .correlation import correlated
@@ -43,9 +44,10 @@ class AnovaTerms:
     more columns than ``order``, is one line, ``other terms``.
 
     Columns that correlate have a law that is not the product of their marginals. Beside each share
-    stands therefore ``spread``: the standard deviation of the term over training rows, relative to
-    that of predictions. Spreads need not add up to anything; that shares add up to one is an
-    identity, and no evidence.
+    stands therefore ``spread``: the standard deviation of the term over training rows, by which
+    terms are ordered. Spreads need not add up to anything; that shares add up to one is an
+    identity, and no evidence. The loss without a term is not known: kernels with widths are in many
+    terms at once, and none can be left out alone.
 
     Attributes
     ----------
@@ -89,29 +91,37 @@ class AnovaTerms:
             return decompose(self.model, self.row_weights, self.order, rng)
 
     @cached_property
-    def _sets(self) -> dict[str, Columns]:
-        """Columns of each term by its name, by descending share; none for the rest."""
+    def _listed(self) -> dict[str, Columns]:
+        """Columns of each term by its name; none for the rest."""
         whole = self.anova.variance
         parts = {u: part.variance for u, part in self.anova.components.items()}
         parts = {u: variance for u, variance in parts.items() if variance >= self.listed * whole}
         parts[()] = whole - sum(parts.values())
-        names = {u: " * ".join(self.factor_names[j] for j in u) or OTHERS for u in parts}
-        return {names[u]: u for u in sorted(parts, key=lambda u: -parts[u])}
+        return {" * ".join(self.factor_names[j] for j in u) or OTHERS: u for u in parts}
+
+    @cached_property
+    def _sets(self) -> dict[str, Columns]:
+        """Columns of each term by its name, by descending spread; none for the rest."""
+        order = sorted(self._listed, key=lambda name: -self.spreads[name])
+        return {name: self._listed[name] for name in order}
 
     @property
     def names(self) -> list[str]:
-        """Names of the terms, by descending share of variance; that of the rest among them."""
+        """Names of the terms, by descending spread; that of the rest among them."""
         return list(self._sets)
 
     def factors(self, name: str) -> list[int]:
         """Return the columns of a term, ascending; the rest has none."""
-        if name not in self._sets:
+        return list(self._known(name))
+
+    def _known(self, name: str) -> Columns:
+        if name not in self._listed:
             some = ", ".join(map(repr, self.names[:3]))
             raise ValueError(
                 f"terms must be those of the model; got {name!r}. It has {len(self.names)}, such "
                 f"as {some}; explain(None) lists them."
             )
-        return list(self._sets[name])
+        return self._listed[name]
 
     def columns(self, name: str) -> list[int]:
         """Return the columns of X that a term is a function of, ascending; none for the rest."""
@@ -130,12 +140,12 @@ class AnovaTerms:
         whole = self.anova.variance
         if not whole:
             return 0.0
-        if u := self._sets[name]:
+        if u := self._listed[name]:
             return self.anova.components[u].variance / whole
-        return 1.0 - sum(self.share(other) for other in self.names if other != name)
+        return 1.0 - sum(self.share(other) for other in self._listed if other != name)
 
     def table(self, top: int | None) -> pd.DataFrame:
-        """Return the terms of largest share as a table, one row each; all if ``top`` is None.
+        """Return the terms of largest spread as a table, one row each; all if ``top`` is None.
 
         ``theta`` is the sum of the weights of the kernels that see all columns of a term.
         """
@@ -150,12 +160,13 @@ class AnovaTerms:
                 "share": np.array([self.share(name) for name in names], dtype=float),
                 "sign": np.array([self.sign(name) for name in names], dtype=int),
                 "spread": np.array([self.spreads[name] for name in names], dtype=float),
+                "loss_without": np.full(len(names), np.nan),
             }
         )
 
     @cached_property
     def spreads(self) -> dict[str, float]:
-        """Standard deviation of each term over training rows, relative to that of predictions.
+        """Standard deviation of each term over training rows.
 
         Outputs together; on some rows, drawn at random, where there are many.
         """
@@ -166,9 +177,8 @@ class AnovaTerms:
             chosen = np.sort(np.random.default_rng(self.seed).choice(n, count, replace=False))
         weights = self.row_weights[chosen] / self.row_weights[chosen].sum()
         with one_thread():
-            parts = self._parts(model.rows.take(chosen), self.names)
-        whole = _deviation(sum(parts.values(), np.zeros(())), weights)
-        return {name: _deviation(part, weights) / (whole or np.inf) for name, part in parts.items()}
+            parts = self._parts(model.rows.take(chosen), list(self._listed))
+        return {name: spread_of(part, weights) for name, part in parts.items()}
 
     @cached_property
     def correlated(self) -> list[tuple[int, int, float]]:
@@ -188,7 +198,7 @@ class AnovaTerms:
         more = f" and {len(self.correlated) - 3} more pairs" if len(self.correlated) > 3 else ""
         return (
             f"Columns correlate: {', '.join(pairs)}{more}. Shares are for columns that vary "
-            "independently of each other; read the spread over the actual rows beside them."
+            "independently of each other; the spread is that over the actual rows."
         )
 
     def contributions(
@@ -217,9 +227,9 @@ class AnovaTerms:
 
     def _parts(self, rows: WidthRows, names: Sequence[str]) -> dict[str, Array]:
         """Return terms on rows, of shape (n, c) each; the rest is what others leave."""
-        sets = {name: tuple(self.factors(name)) for name in names}
+        sets = {name: self._known(name) for name in names}
         values, laws = to_host(rows.values), self.anova.marginals
-        known = self._sets.values() if () in sets.values() else sets.values()
+        known = self._listed.values() if () in sets.values() else sets.values()
         parts = {u: self.anova.components[u].values(laws, values) for u in known if u}
         if () in sets.values():
             left = self.model.decision(rows) - self.mean
@@ -234,7 +244,3 @@ def one_thread() -> Any:
     on one thread and 91 s on two.
     """
     return threadpool_limits(1, user_api="blas")
-
-
-def _deviation(values: Array, weights: Array) -> float:
-    return float(np.sqrt(np.sum(weights @ (values - weights @ values) ** 2)))

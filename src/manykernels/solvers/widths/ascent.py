@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 
 from ...arrays import Array
 from ...bases.width_rows import WidthKernel
+from ...deadline import check
 from .scores import WidthScores
 
 LEAST_WIDTH, LARGEST_WIDTH = 1e-4, 50.0
@@ -60,6 +61,7 @@ def ascend(scores: WidthScores, shape: str, widths: Array, steps: int) -> Array:
         return out
 
     def downhill(logs: Array) -> tuple[float, Array]:
+        check()
         out[inside] = np.exp(logs)
         score, slopes = scores(shape, out)
         score = max(score, 1e-30)

@@ -28,13 +28,16 @@ class Setting(NamedTuple):
 
 
 class WidthEvidence:
-    r"""Minus the logarithm of the evidence per row and output, and its slopes.
+    r"""Minus the logarithm of the evidence per observation and output, and its slopes.
 
     Targets y, less their mean, are taken for a Gaussian process of covariance
     :math:`a\,(K + \tau N)`: K the weighted kernel, N the inverse sample weights (of mean one), any
-    size a, noise :math:`\tau`. At the best a
+    size a, noise :math:`\tau`. A row of m copies is m observations, each with m times the noise of
+    the row: but for constants they add :math:`(m - 1) \log a\tau` to the logarithm of the
+    determinant. So, of n observations on n - c rows, at the best a
 
-    .. math:: E = \tfrac1{2n} \log\det(K + \tau N) + \tfrac12 \log y^\top (K + \tau N)^{-1} y,
+    .. math:: E = \tfrac1{2n} (\log\det(K + \tau N) + c \log\tau)
+        + \tfrac12 \log y^\top (K + \tau N)^{-1} y,
 
     and, with :math:`\alpha = (K + \tau N)^{-1} y`, :math:`dE = \tfrac12 \langle M, dK\rangle`,
     :math:`M = \tfrac1n (K + \tau N)^{-1} - \alpha\alpha^\top / (y^\top\alpha)`. The determinant is
@@ -72,6 +75,7 @@ class WidthEvidence:
         self.scales = family.weights(kernels)
         self.y = y - weights @ y / weights.sum()
         self.spread = weights.mean() / weights
+        self.copies = 0.0 if problem.copies is None else float(problem.copies[live].sum())
 
     def __call__(self, setting: Setting, together: Together = one_by_one) -> tuple[float, Setting]:
         """Return the value and its slopes: in each share, each log width and the log noise."""
@@ -81,13 +85,14 @@ class WidthEvidence:
         gram = scores.summed(factors[:count], values)
         if self.fixed is not None:
             gram += factors[-1] * self.fixed
-        n, outputs = self.y.shape
-        gram[np.diag_indices(n)] += setting.noise * self.spread
+        n, outputs = len(self.y) + self.copies, self.y.shape[1]
+        gram[np.diag_indices(len(self.y))] += setting.noise * self.spread
         # The lower triangle in LAPACK's order of memory is the upper one in ours.
         lower = cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
         logs = np.log(np.diag(lower[0])).sum()
         alpha, inverse = cho_solve(lower, self.y), upper_inverse(lower[0])
         sizes = np.maximum(np.sum(self.y * alpha, axis=0), np.finfo(float).tiny)
+        logs += self.copies * np.log(setting.noise) / 2
         value = logs / n + np.log(sizes).mean() / 2
         inverse = inverse / n - (alpha / (sizes * outputs)) @ alpha.T
         scores.weighed_by(inverse)
@@ -96,6 +101,7 @@ class WidthEvidence:
             twice = 2 * np.sum(np.triu(inverse, 1) * self.fixed)
             own = np.append(own, twice + np.diag(inverse) @ np.diag(self.fixed))
         by_noise = setting.noise * float(np.diag(inverse) @ self.spread) / 2
+        by_noise += self.copies / (2 * n)
         by_width = factors[:count, None] * moves / 2
         return float(value), Setting(self.scales * own / 2, by_width, by_noise)
 

@@ -9,6 +9,7 @@ import numpy as np
 from ...arrays import Array
 from ...backend import beside, filled, to_host
 from ...bases.width_rows import WidthKernel
+from ...deadline import check
 from ...dual import GramSystem
 from ...families import WidthFamily
 
@@ -38,6 +39,7 @@ class HeldKernels:
         known = {} if before is None else before.matrices
         self.matrices: dict[WidthKernel, Array] = {}
         for index in self.indices[:most]:
+            check()
             old = known.get(index)
             self.matrices[index] = self._made(index) if old is None else old
 
@@ -53,6 +55,7 @@ class HeldKernels:
         r"""Return :math:`\sum_i \theta_i \rho_i^{-2} K_i` in double precision; O(n^2 m)."""
         total = filled(0.0, (self.family.rows,) * 2, self.family.bases.matrix)
         for index, factor in zip(self.indices, theta * self.scales, strict=True):
+            check()
             if factor > 0:
                 total += float(factor) * self.matrix(index)
         return GramSystem(total)
@@ -61,6 +64,7 @@ class HeldKernels:
         r"""Return :math:`K_i\alpha/\rho_i^2` for all kernels, of shape (m, n, c)."""
         parts = []
         for index in self.indices:
+            check()
             matrix = self.matrix(index)
             parts.append(to_host(matrix @ beside(alpha, matrix, matrix.dtype)))
         shape = (len(parts), *alpha.shape)

@@ -12,6 +12,7 @@ from ...arrays import Array
 from ...backend import to_host
 from ...bases import WidthRows
 from ...bases.width_rows import WidthKernel, squared_factors
+from ...deadline import check
 from .threads import Together, one_by_one
 
 LEAST_VALUE = 1e-37
@@ -132,6 +133,7 @@ class WidthScores:
         factors = -widths[:, self.paired].astype(self.dtype)
 
         def made(block: PairBlock, part: slice) -> Array:
+            check()
             out = np.empty((len(shapes), len(block.outer)), dtype=self.dtype)
             for power, own in _by_power(shapes):
                 out[own] = factors[own] @ block.distances[power]
@@ -156,6 +158,7 @@ class WidthScores:
         wide = self._wide(shapes, widths)
 
         def parts_of(block: PairBlock, own_values: Array) -> tuple[Array, Array, Array]:
+            check()
             weighted = own_values * block.outer
             sums = weighted @ np.ones(weighted.shape[1], dtype=self.dtype)
             for i, shape in enumerate(shapes):

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...arrays import Array
 from ...backend import times
 from ...bases.width_rows import TERMS, WidthKernel
-from ...certificate import Certificate, from_norm
+from ...certificate import UNKNOWN, Certificate, from_norm
+from ...deadline import OutOfTimeError, current, strictly
 from ...dual import DualSolution, solve
 from ...families import KernelFamily, WidthFamily
 from ...losses import SmoothLoss, Squared
 from ...objective import Problem
-from ..base import FinalState, Needs, Result
+from ..base import Needs, Result
 from ..nested import nested_rows, part_of
 from .held import HeldKernels
 from .pricing import Pricing, first_kernels
 from .scores import PAIRED_COLUMNS
 from .slide import slide
+from .states import NOTHING_BEHIND, Behind, Found, SearchEnd, SearchState, kept_search
 from .weighing import Weighed, weigh
 from .whole import whole_system
 
@@ -78,19 +80,6 @@ WIDE_STAGES = (Stage(1_500, 4, 15),)
 columns) kernels had 14 of the 20 columns that matter and 4 others, found on 1,600 rows."""
 
 
-UNKNOWN = Certificate(np.inf, np.inf, "estimate")
-"""A gap that nothing is known of."""
-
-
-class Found(NamedTuple):
-    """What a search has found: kernels, weights, the noise, and whether a slide was their last."""
-
-    kernels: list[WidthKernel]
-    theta: Array
-    noise: float
-    slid: bool
-
-
 @dataclass(frozen=True)
 class WidthSearch:
     r"""Solve p = 1 over kernels of free widths, on nested subsets of rows; then solve on all rows.
@@ -133,6 +122,7 @@ class WidthSearch:
         family: KernelFamily,
         rng: np.random.Generator,
         start: Result | None = None,
+        kept: dict[str, Any] | None = None,
     ) -> Iterator[SearchState | SearchEnd]:
         """Yield the search after each round, then the model on all rows.
 
@@ -150,24 +140,43 @@ class WidthSearch:
             wide = family.bases.count > PAIRED_COLUMNS
             stages = self.stages or (WIDE_STAGES if wide else STAGES)
             plain = replace(problem, loss=Squared())
+            begun = rng.bit_generator.state if kept is None else kept["begun"]
+            rng.bit_generator.state = begun
             subsets = nested_rows(problem, [stage.rows for stage in stages], rng)
-            for rows, stage in zip(subsets, stages, strict=False):
+            for place, (rows, stage) in enumerate(zip(subsets, stages, strict=False)):
+                if kept is not None and place < kept["stage"]:
+                    continue
                 here, task = family, part_of(plain, rows)
                 if rows is not None:
                     here = family.on(family.bases.take(rows))
                     here.room = family.room
-                if rows is subsets[0]:
+                behind = None
+                if kept is not None:
+                    number, found = kept["number"], Found(*kept["found"])
+                    rng.bit_generator.state = kept["rng"]
+                    solution = DualSolution(**kept["solution"])
+                    finish = partial(whole_model, problem, family, found, pricing, rng)
+                    yield SearchState(number, found, solution, finish, partial(dict, kept))
+                    behind, kept = kept["behind"], None
+                elif rows is subsets[0]:
                     first = first_kernels(at_noise(task, FIRST_NOISE), here, pricing, rng)
                     first += [] if here.bases.terms is None else [TERMS]
                     equal = np.full(len(first), 1 / len(first))
                     found = Found(first, equal, FIRST_NOISE, False)
-                prices = rows is subsets[0], wide
-                for better, solution in learning(task, here, found, pricing, stage, rng, *prices):
-                    number, found = number + 1, better
+                prices = rows is subsets[0], wide, behind or NOTHING_BEHIND
+                rounds = learning(task, here, found, pricing, stage, rng, *prices)
+                while (better := in_time(rounds)) is not None:
+                    number, (found, solution, done) = number + 1, better
                     finish = partial(whole_model, problem, family, found, pricing, rng)
-                    yield SearchState(number, found, solution, finish)
+                    now = {"number": number, "stage": place, "behind": done, "begun": begun}
+                    now |= {"found": found, "rng": rng.bit_generator.state}
+                    ahead = partial(kept_search, now, solution)
+                    yield SearchState(number, found, solution, finish, ahead)
         if start is None:
             solution, certificate = whole_model(problem, family, found, pricing, rng)
+            if current().passed:  # the search was cut, and is not at its end
+                yield SearchState(number, found, solution, lambda: (solution, certificate))
+                return
         else:  # one of a path: nobody looks at its gap, which takes as long as a round
             known = of_strength(problem, found.noise)
             solution, certificate = whole_solution(known, family, found, rng), UNKNOWN
@@ -175,54 +184,6 @@ class WidthSearch:
         yield SearchEnd(number + 1, weights, len(weights[0]), solution, certificate, found.noise)
 
     resume = iterate
-
-
-@dataclass(frozen=True)
-class SearchState:
-    """The search after a round.
-
-    Attributes
-    ----------
-    k : int
-        Number of the round.
-    found : Found
-        The kernels, their weights and the noise.
-    solution : DualSolution
-        Their predictor on the rows of the round.
-    finish : callable
-        Returns their predictor on all rows and its certificate.
-    """
-
-    k: int
-    found: Found
-    solution: DualSolution
-    finish: Callable[[], tuple[DualSolution, Certificate]]
-
-    certificate = UNKNOWN
-    final = False
-    constants = None
-
-    @property
-    def weights(self) -> tuple[list[Any], Array]:
-        """The kernels and their weights."""
-        return self.found.kernels, self.found.theta
-
-    @property
-    def active(self) -> int:
-        """Number of kernels with a weight."""
-        return len(self.found.kernels)
-
-    @property
-    def memory(self) -> float:
-        """The noise, from which the search goes on."""
-        return self.found.noise
-
-
-@dataclass(frozen=True)
-class SearchEnd(FinalState):
-    """The model on all rows, at the end of the search, which no tolerance decides."""
-
-    ended = True
 
 
 def whole_model(
@@ -235,7 +196,10 @@ def whole_model(
     """Return the predictor of given weights on all rows, and an estimate of its gap."""
     problem = of_strength(problem, found.noise)
     solution = whole_solution(problem, family, found, rng)
-    return solution, estimated(problem, family, solution, found, pricing, rng)
+    try:
+        return solution, estimated(problem, family, solution, found, pricing, rng)
+    except OutOfTimeError:
+        return solution, UNKNOWN
 
 
 def whole_solution(
@@ -254,15 +218,19 @@ def learning(
     rng: np.random.Generator,
     prices: bool,
     at_once: bool,
-) -> Iterator[tuple[Found, DualSolution]]:
+    behind: tuple[int, float, bool],
+) -> Iterator[tuple[Found, DualSolution, Behind]]:
     """Yield better kernels and weights than those given, and their predictor, after each round.
 
     On a family's rows. Kernels are priced if ``prices`` says so, in the first round only if
-    ``at_once`` does.
+    ``at_once`` does. What is ``behind`` the stage when a round is over comes with it.
     """
+    first, best, over = behind
+    if over:
+        return
     kernels, theta, noise = HeldKernels(family, found.kernels), found.theta, found.noise
-    best, steps = np.inf, 0 if found.slid else WEIGHING_STEPS
-    for number in range(stage.rounds):
+    steps = 0 if found.slid else WEIGHING_STEPS
+    for number in range(first, stage.rounds):
         task = at_noise(problem, noise)
         now = weigh(task, kernels, theta, WEIGHING_GAP, steps)
         kernels, theta = without_zeros(kernels, now)
@@ -275,16 +243,35 @@ def learning(
             now = weigh(task, kernels, theta, WEIGHING_GAP, WEIGHING_STEPS, now.solution)
             kernels, theta = without_zeros(kernels, now)
         moved = slide(problem, family, kernels.indices, theta, noise, stage.steps)
-        total = moved.value + PARAMETER_COST * parameters(moved.kernels) / len(problem.y)
+        total = moved.value + PARAMETER_COST * parameters(moved.kernels) / problem.observations
         if total > best:
             return
         kernels, theta, noise = HeldKernels(family, moved.kernels), moved.theta, moved.noise
         now = weigh(at_noise(problem, noise), kernels, theta, WEIGHING_GAP, 0)
         kernels, theta = without_zeros(kernels, now)
-        yield Found(kernels.indices, theta, noise, True), now.solution
-        if total > best - ROUND_GAIN:
-            return
+        over = total > best - ROUND_GAIN
         best, steps = total, 0
+        yield (
+            Found(kernels.indices, theta, noise, True),
+            now.solution,
+            Behind(number + 1, best, over),
+        )
+        if over:
+            return
+
+
+def in_time(
+    rounds: Iterator[tuple[Found, DualSolution, Behind]],
+) -> tuple[Found, DualSolution, Behind] | None:
+    """Return the next round; None where there is no more, or no time for it.
+
+    Kernels of equal widths are a model, too.
+    """
+    try:
+        with strictly():
+            return next(rounds, None)
+    except OutOfTimeError:
+        return None
 
 
 def parameters(kernels: Sequence[WidthKernel]) -> int:

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from ...arrays import Array
 from ...bases import TERMS
 from ...bases.width_rows import WidthKernel
+from ...deadline import check
 from ...families import WidthFamily
 from ...objective import Problem
 from .ascent import LARGEST_WIDTH, LEAST_WIDTH, kernel_of
@@ -66,10 +67,11 @@ def slide(
         return Setting(shares / shares.sum(), widths, float(np.exp(point[-1])))
 
     def downhill(point: Array, together: Together) -> tuple[float, Array]:
+        check()
         now = setting(point)
         value, slopes = evidence(now, together)
         by_share = now.shares * (slopes.shares - now.shares @ slopes.shares)
-        cost, by_width = uneven(point[size:-1], owners, len(evidence.y))
+        cost, by_width = uneven(point[size:-1], owners, problem.observations)
         by_width += slopes.widths[inside]
         return value + cost, np.concatenate([by_share, by_width, [slopes.noise]])
 
@@ -98,7 +100,7 @@ def slide(
     return Slid(list(out), values / values.sum(), end.noise, float(best.fun))
 
 
-def uneven(logs: Array, owners: Array, rows: int) -> tuple[float, Array]:
+def uneven(logs: Array, owners: Array, rows: float) -> tuple[float, Array]:
     """Return what uneven widths cost, per row, and its slopes in the logarithms of widths.
 
     Minus the logarithm of a prior: logarithms of a kernel's widths are normal around their mean.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import cache
 from typing import Any
 
@@ -33,8 +34,13 @@ def side_by_side() -> Iterator[Together]:
     with ThreadPoolExecutor(count) as pool:
 
         def mapped(work: Callable[..., object], *arguments: Iterable[object]) -> list[Any]:
+            here = copy_context()  # a thread keeps to the deadline of the fit
+
+            def inside(*own: object) -> object:
+                return here.copy().run(work, *own)
+
             with _blas().limit(limits=1):
-                return [*pool.map(work, *arguments)]
+                return [*pool.map(inside, *arguments)]
 
         yield mapped
 

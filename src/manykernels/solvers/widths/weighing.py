@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import Array
+from ...deadline import check
 from ...dual import DualSolution, System, solve
 from ...objective import Problem
 from ..working_set.interior import KernelList, half_curvature
@@ -66,6 +67,7 @@ def weigh(
     """
     now = at_weights(problem, kernels, theta, start)
     for _ in range(steps):
+        check()
         if set_gap(problem, now) <= tol:
             break
         step = newton_step(problem, now)

@@ -9,6 +9,7 @@ import numpy as np
 from ...arrays import Array, Index
 from ...backend import add_to_diagonal, columnwise, copied, take, times, to_host
 from ...bases import GramStack
+from ...deadline import check
 from ...dual import DualSolution, GramSystem, System, smaller_system, solve
 from ...dual.systems import factorise, live_rows
 from ...families import KernelFamily
@@ -75,6 +76,7 @@ def solve_interior(problem: Problem, kernels: KernelList, tol: float) -> tuple[A
     z: Array | None = None
     solution: DualSolution | None = None
     for _ in range(INTERIOR_STEPS):
+        check()
         system = kernels.system(theta)
         solution = solve(problem, system, solution, INTERIOR_TOL)
         responses = kernels.responses(solution.alpha)

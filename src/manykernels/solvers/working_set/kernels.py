@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 
@@ -186,7 +187,7 @@ class SubspaceKernels(WorkingKernels):
         self.directions = [direction for axes in found for direction in axes.T]
         own = np.repeat(np.arange(len(found)), [axes.shape[1] for axes in found])
         coefficients = np.vstack([axes.T @ part for axes, part in zip(found, parts, strict=True)])
-        columns = self._columns(own, self.directions)
+        columns = directed_columns(self.family, self.indices, own, self.directions)
         self.groups = FeatureGroups(columns, own, coefficients, start.solution.intercept)
 
     def _length(self) -> float:
@@ -222,7 +223,8 @@ class SubspaceKernels(WorkingKernels):
         self.indices, self.grew = self.indices + fresh, bool(owners)
         if not owners:
             return
-        groups, more = self.groups, self._columns(np.array(owners), directions)
+        more = directed_columns(family, self.indices, np.array(owners), directions)
+        groups = self.groups
         nothing = np.zeros((len(owners), groups.coefficients.shape[1]))
         self.groups = replace(
             groups,
@@ -232,29 +234,13 @@ class SubspaceKernels(WorkingKernels):
         )
         self.directions = self.directions + directions
 
-    def _columns(self, owners: Array, directions: list[Array]) -> TallColumns:
-        """Return features times directions; made some rows at a time if there is no room."""
-        family, indices = self.family, self.indices
-        own = [(indices[i], np.flatnonzero(owners == i)) for i in np.unique(owners).tolist()]
-        axes = [np.stack([directions[j] for j in places], axis=1) for _, places in own]
-
-        def make(rows: slice) -> Array:
-            whole = rows == slice(0, family.rows)
-            here = family if whole else family.on(family.blocks.take(rows))
-            out = np.empty((here.rows, len(owners)), order="F")
-            for (index, places), axis in zip(own, axes, strict=True):
-                out[:, places] = here.combine([index], axis)
-            return out
-
-        return TallColumns(make, family.rows, len(owners), family.room / 2)
-
     def adopt(self, groups: FeatureGroups, slopes: Array, live: Array) -> None:
         """Take over the coefficients of some groups, given by a mask, as the optimum."""
         self.directions = list(compress(self.directions, live[groups.owners].tolist()))
         groups = groups.keep(live)
         self.indices = list(compress(self.indices, live.tolist()))
         if not groups.columns.small:
-            make = self._columns(groups.owners, self.directions).make
+            make = directed_columns(self.family, self.indices, groups.owners, self.directions).make
             groups = replace(groups, columns=groups.columns.remade(make))
         self.groups = groups
         self._settle(slopes)
@@ -274,6 +260,24 @@ class SubspaceKernels(WorkingKernels):
         self.theta, scaled = in_weights(whole, self.family.owners(self.indices))
         solution = as_solution(problem, groups, slopes)[1]
         self.solution = replace(solution, coefficients=scaled)
+
+
+def directed_columns(
+    family: KernelFamily, indices: Sequence[Index], owners: Array, directions: list[Array]
+) -> TallColumns:
+    """Return features times directions; made some rows at a time if there is no room."""
+    own = [(indices[i], np.flatnonzero(owners == i)) for i in np.unique(owners).tolist()]
+    axes = [np.stack([directions[j] for j in places], axis=1) for _, places in own]
+
+    def make(rows: slice) -> Array:
+        whole = rows == slice(0, family.rows)
+        here = family if whole else family.on(family.blocks.take(rows))
+        out = np.empty((here.rows, len(owners)), order="F")
+        for (index, places), axis in zip(own, axes, strict=True):
+            out[:, places] = here.combine([index], axis)
+        return out
+
+    return TallColumns(make, family.rows, len(owners), family.room / 2)
 
 
 def outside(gradient: Array, basis: Array, least: float) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, block_diag
 
 from ...arrays import Array
+from ...deadline import check
 from ...dual.systems import factorise
 
 PIVOT_ROUNDS = 200
@@ -140,6 +141,7 @@ def nonnegative_minimum(matrix: Array, right: Array, start: Array) -> Array:
     least, patience = len(right) + 1, PATIENT_EXCHANGES
     step = np.zeros(len(right))
     for _ in range(PIVOT_ROUNDS):
+        check()
         step = -start
         if free.any():
             try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ... import deadline
 from ...arrays import Array
 from ...backend import on_host
 from ...families import KernelFamily
@@ -50,10 +51,15 @@ class Prices:
         self.last: tuple[Array, int, Shortlist, float] | None = None
 
     def top(self, alpha: Array, count: int, fine: bool = False) -> tuple[Shortlist, float]:
-        """Return ``count`` kernels of largest gradient, and a bound of all gradients."""
+        """Return ``count`` kernels of largest gradient, and a bound of all gradients.
+
+        When the time of the fit is over kernels may have been left out: the bound is infinite.
+        """
+        until = deadline.current().enough
         if fine and self.refines:
             self.exact = self.exact or pricer(self.family)
-            return bounded(self.exact.top(alpha, count))
+            listed, bound = bounded(self.exact.top(alpha, count, until=until))
+            return listed, np.inf if deadline.now() > until else bound
         length = float(np.linalg.norm(alpha))
         if not length > 0:
             return Shortlist([], np.empty(0)), 0.0
@@ -62,12 +68,14 @@ class Prices:
             there, _, listed, bound = self.last
             if there.shape == unit.shape and np.abs(there - unit).max() <= SAME_POINT:
                 return Shortlist(listed.indices, listed.scores * length**2), bound * length**2
-        listed = self.pricer.top(unit, count)
+        listed = self.pricer.top(unit, count, until=until)
         if self.rough and listed.indices:
             again = EXACT_KERNELS if self.refines else count
             found = priced_again(self.family, unit, listed, again, len(listed.indices) == count)
         else:
             found = bounded(listed)
+        if until < np.inf and deadline.now() > until:
+            return Shortlist(found[0].indices, found[0].scores * length**2), np.inf
         self.last = unit, count, *found
         return Shortlist(found[0].indices, found[0].scores * length**2), found[1] * length**2
 

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from ...arrays import Array
+from ...deadline import check
 from ...dual import DualSolution, TallColumns
 from ...dual.newton import Smoothed, proximal_steps
 from ...dual.systems import factorise
@@ -183,16 +184,19 @@ def newton(
     gradient = groups.columns.transposed_dot(problem.weights[:, None] * slopes)
     gap = smooth_gap(problem, groups, slopes, gradient)
     for _ in range(NEWTON_STEPS):
+        check()
         if gap <= tol * objective:
             break
         curvature: Array | None = None
         if not isinstance(loss, Squared):
             curvature = loss.curvature(problem.y, groups.fitted)
             if float(problem.weights @ curvature.min(axis=1)) < FLAT * steepest:
-                extra = max(extra, 100 * FLAT * steepest)
+                # Much more than the penalty's own curvature would make of them steps downhill.
+                extra = max(extra, min(100 * FLAT * steepest, problem.strength))
             curvature = curvature + extra
         model = Model(problem, groups, slopes, gradient, curvature)
         for trial in model.trials():
+            check()
             moved, halvings = trial(), 0
             reached = value(problem, loss, moved)
             while reached > objective * (1 + OBJECTIVE_ROUNDING) and halvings < HALVINGS:
@@ -316,6 +320,7 @@ class Model:
         """Return the minimum without the groups that turn around, one set after another."""
         free = self.free
         for _ in range(PIVOTS):
+            check()
             moved = self.minimum(free)
             turned = free & (self.along(moved) <= 0)
             if not turned.any():

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress, count
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ...arrays import Index
-from ...certificate import Certificate
+from ...certificate import UNKNOWN, Certificate
+from ...deadline import OutOfTimeError, check
 from ...dual import solve, system_of
 from ...families import KernelFamily
 from ...losses import SmoothLoss
 from ...objective import Problem, best_weights
 from ..base import FinalState, Needs, Result, refuse_settings
 from .interior import KernelList, solve_interior
+from .kept import frozen_set, restore_set
 from .kernels import SubspaceKernels, WorkingKernels
 from .prices import ROUGH_GAP, Prices
 from .restricted import newton, restricted_gap, solve_restricted
@@ -77,6 +80,7 @@ class WorkingSet:
         family: KernelFamily,
         rng: np.random.Generator,
         start: Result | None = None,
+        kept: dict[str, Any] | None = None,
     ) -> Iterator[FinalState]:
         """Yield the state before each round, from no kernels or from those of a start.
 
@@ -87,6 +91,8 @@ class WorkingSet:
         several = family.explicit and not family.blocks.single
         subspaced = several and isinstance(problem.loss, SmoothLoss)
         inside = (SubspaceKernels if subspaced else WorkingKernels)(problem, family, start)
+        if kept is not None:
+            restore_set(inside, kept["set"])
         prices = inside.prices = inside.prices or Prices(family)
         steps: list[tuple[list[Index], float]] = [([], FINEST_GAP)]
         if start is not None and start.indices:
@@ -94,36 +100,56 @@ class WorkingSet:
             if inside.indices:  # taken over with their coefficients
                 steps = [(inside.next, FIRST_GAP)]
         idle, smallest, before, better = 0, np.inf, np.inf, True
-        for k in count(1):
-            for fresh, goal in steps:
-                inside.enter(fresh)
-                # The first method that suits, or the next where one leaves something to do.
-                for method in INNER_METHODS:
-                    if goal > 0 and method.suits(inside):
-                        goal = method.solve(inside, goal)
-            moved = bool(fresh) or inside.grew or inside.solution.objective < before * (1 - 1e-10)
-            idle = 0 if moved or better else idle + 1
-            if idle >= IDLE_ROUNDS:
-                return  # rounding: the set is right and its optimum as good as can be had
+        first = 1
+        if kept is not None:  # goes on behind the optimum over the set
+            first, (idle, smallest, before, better) = kept["k"], kept["progress"]
+        for k in count(first):
+            if kept is None:
+                for fresh, goal in steps:
+                    inside.enter(fresh)
+                    # The first method that suits, or the next where one leaves something to do.
+                    for method in INNER_METHODS:
+                        if goal > 0 and method.suits(inside):
+                            goal = method.solve(inside, goal)
+                lower = inside.solution.objective < before * (1 - 1e-10)
+                idle = 0 if fresh or inside.grew or lower or better else idle + 1
+                if idle >= IDLE_ROUNDS:
+                    return  # rounding: the set is right and its optimum as good as can be had
+            kept = None
             solution, size = inside.solution, len(inside.indices)
             room = max(self.batch, size) if inside.groups else family.rows
             # Kernels of the set may be listed too, so room is left for all of them.
             for fine in (False, True):
-                listed, norm = prices.top(solution.alpha, room + size, fine)
+                try:
+                    listed, norm = prices.top(solution.alpha, room + size, fine)
+                except OutOfTimeError:
+                    if k != 2:
+                        raise
+                    norm = np.inf  # the first model with kernels is better than none
+                if norm == np.inf:  # there was no time to look at all kernels
+                    gap = np.inf, np.inf
+                    break
                 gap = problem.gap(solution.objective, solution.alpha, norm, solution.intercept)
                 if gap[1] > ROUGH_GAP or not prices.refines:
                     break
-            certificate = Certificate(*gap, "exact")
+            certificate = Certificate(*gap, "exact") if norm < np.inf else UNKNOWN
             if (inside.theta > 0).all():
                 weights = inside.indices, inside.theta
-                yield FinalState(k, weights, size, solution, certificate, inside.memory)
+                state = FinalState(k, weights, size, solution, certificate, inside.memory)
             else:
-                yield inside.without_zeros(k, certificate)
+                state = inside.without_zeros(k, certificate)
+            progress = idle, smallest, before, better
+            yield replace(state, kept=partial(_kept, k, inside, progress))
             before, better = solution.objective, gap[1] < 0.5 * smallest
             smallest = min(smallest, gap[1])
             steps = [(inside.entering(listed, room), max(FINEST_GAP, GAP_SHARE * min(1.0, gap[1])))]
 
     resume = iterate
+
+
+def _kept(k: int, inside: WorkingKernels, progress: tuple[Any, ...]) -> dict[str, Any]:
+    """Return what the rounds go on from: the set before it is priced."""
+    return {"k": k, "set": frozen_set(inside), "progress": progress}
 
 
 def newton_with_zeros(kernels: WorkingKernels, tol: float) -> float:
@@ -183,6 +209,7 @@ def analytic_updates(kernels: WorkingKernels, tol: float) -> float:
     theta = np.append(kernels.theta, np.full(total - len(kernels.theta), 1 / total))
     live = np.ones(total, dtype=bool)
     for _ in range(ANALYTIC_UPDATES):
+        check()
         kernels.indices = list(compress(kernels.indices, live.tolist()))
         kernels.theta = theta[live] / theta[live].sum()
         system = system_of(family, kernels.indices, kernels.theta)

@@ -19,10 +19,11 @@ from .columns import (
     Column,
     Moment,
     Number,
-    TableEncoder,
     TableError,
+    plain_numbers,
     some_of,
 )
+from .ways import PYTHON, Ways
 from .written import (
     as_moments,
     as_numbers,
@@ -31,7 +32,6 @@ from .written import (
     decimal_years,
     mixture,
     number_style,
-    quoted,
     refuse_objects,
     shown,
 )
@@ -48,22 +48,41 @@ LEAST_IDENTIFIERS = 20
 class Findings:
     """What was found while a table was looked at: notes for people, and columns left out."""
 
+    ways: Ways = PYTHON
     notes: list[str] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)
     unusable: dict[str, str] = field(default_factory=dict)
-    doubtful: bool = False
+    doubtful: dict[str, str] = field(default_factory=dict)
 
 
 def learn_columns(
-    frame: pd.DataFrame, categories: Collection[str], keep: Collection[str]
-) -> tuple[TableEncoder, list[str]]:
-    """Return an encoder for training rows without the target, and notes about them.
+    frame: pd.DataFrame,
+    categories: Collection[str] = (),
+    keep: Collection[str] = (),
+    ways: Ways = PYTHON,
+    strict: bool = False,
+) -> tuple[list[Column], list[str]]:
+    """Return the columns in use of training rows without the target, and notes about all.
 
     ``categories`` names columns to take as categories whatever they look like, ``keep`` those that
-    are no identifiers though they look like it.
+    are no identifiers though they look like it, ``ways`` has what messages advise. Other
+    identifiers and free text are left out with a note; ``strict`` raises in place of that.
     """
-    findings, columns = Findings(), []
+    findings, plain = Findings(ways), plain_numbers(frame)
+    columns: list[Column] = []
     for name in frame.columns:
+        if name in plain and name not in categories:
+            values = plain[name][~np.isnan(plain[name])]
+            if not len(values):
+                findings.left_out.setdefault("no values", []).append(str(name))
+            elif len(values) == len(frame) and (values == values[0]).all():
+                findings.left_out.setdefault("the same value everywhere", []).append(str(name))
+            else:
+                number = _number(
+                    str(name), values, len(values) < len(frame), name in keep, findings
+                )
+                columns += [] if number is None else [number]
+            continue
         column = frame[name]
         known = column.dropna()
         numeric = pd.api.types.is_numeric_dtype(known)
@@ -76,22 +95,37 @@ def learn_columns(
         else:
             found = _learn(str(name), column, known, name in categories, name in keep, findings)
             columns += [] if found is None else [found]
+    if strict:
+        findings.unusable = findings.doubtful | findings.unusable
     if findings.unusable:
         shown = dict(islice(findings.unusable.items(), MOST_NAMED))
         more = " ..." if len(findings.unusable) > len(shown) else ""
         listed = "; ".join(f"{name!r} {why}" for name, why in shown.items()) + more
-        drops = " ".join(f"--drop {quoted(name)}" for name in shown) + more
-        doubt = ", or, if it is no identifier, as it is with --keep NAME"
         raise TableError(
             f"{plural(len(findings.unusable), 'column')} cannot be used as "
-            f"{'it is' if len(findings.unusable) == 1 else 'they are'}: {listed}. Correct the "
-            f"file; or drop with: {drops}; or take a column as categories with --category NAME"
-            f"{doubt if findings.doubtful else ''}."
+            f"{'it is' if len(findings.unusable) == 1 else 'they are'}: {listed}. "
+            + ways.out(list(shown), strict and bool(findings.doubtful), bool(more))
         )
-    if not columns:
-        raise TableError("no column is left to predict from. Look at the notes above it.")
     left_out = [note for why, names in findings.left_out.items() for note in _notes(why, names)]
-    return TableEncoder(columns), left_out + findings.notes
+    doubts = _doubts(findings.doubtful, ways)
+    for note in doubts:
+        ways.tell(note)
+    left_out += doubts
+    return columns, left_out + findings.notes
+
+
+def _doubts(doubtful: dict[str, str], ways: Ways) -> list[str]:
+    """Return a note for each column left out that looks like an identifier, or one for many."""
+    if len(doubtful) > MOST_NAMED:
+        names = list(doubtful)
+        return [
+            f"{len(names):,} columns look like identifiers or free text; they are left out: "
+            f"{some_of(names)}. {ways.kept(names[0])}"
+        ]
+    return [
+        f"column {name!r} {why}; it is left out. {ways.kept(name)}"
+        for name, why in doubtful.items()
+    ]
 
 
 def _notes(why: str, names: list[str]) -> list[str]:
@@ -105,21 +139,25 @@ def _learn(
     name: str, column: pd.Series, known: pd.Series, as_category: bool, keep: bool, found: Findings
 ) -> Column | None:
     gaps = len(known) < len(column)
-    if as_category or known.dtype == bool or isinstance(known.dtype, pd.CategoricalDtype):
+    words = pd.api.types.is_bool_dtype(known) or isinstance(known.dtype, pd.CategoricalDtype)
+    if as_category or words:
         return _category(name, column, found)
     if pd.api.types.is_datetime64_any_dtype(known):
         return Moment(name, float(np.median(decimal_years(as_moments(known, "")))), gaps)
     if pd.api.types.is_numeric_dtype(known) and not pd.api.types.is_complex_dtype(known):
-        values = known.to_numpy(dtype=float)
-        if np.isinf(values).any():
-            found.unusable[name] = "has infinite values"
-            return None
-        if _row_numbers(values) and not keep:
-            found.unusable[name] = "looks like row numbers (whole, all different, few gaps)"
-            found.doubtful = True
-            return None
-        return Number(name, float(np.median(values)), gaps)
+        return _number(name, known.to_numpy(dtype=float), gaps, keep, found)
     return _words(name, column, known, keep, found)
+
+
+def _number(name: str, values: Array, gaps: bool, keep: bool, found: Findings) -> Number | None:
+    """Return a column of numbers, given those that are not missing, or say why it is none."""
+    if np.isinf(values).any():
+        found.unusable[name] = "has infinite values"
+        return None
+    if _row_numbers(values) and not keep:
+        found.doubtful[name] = "looks like row numbers (whole, all different, few gaps)"
+        return None
+    return Number(name, float(np.median(values)), gaps)
 
 
 def _words(
@@ -134,7 +172,7 @@ def _words(
     if share == 1:
         return Number(name, float(numbers.median()), gaps, style)
     if share >= 0.5:
-        found.unusable[name] = mixture(words, numbers)
+        found.unusable[name] = mixture(words, numbers, found.ways)
         return None
     formats = date_formats(known)
     if formats and not {"%d/%m/%Y", "%m/%d/%Y"} <= set(formats):
@@ -150,11 +188,10 @@ def _words(
     many = distinct > MOST_CATEGORIES and distinct > 0.5 * len(words)
     if not keep and len(words) >= LEAST_IDENTIFIERS and (many or (length > 40 and distinct > 10)):
         kind = "free text" if length > 20 else "identifiers or free text"
-        found.unusable[name] = (
+        found.doubtful[name] = (
             f"looks like {kind} ({distinct} different values in {len(words)} rows, such as "
             f"{_cut(words.iloc[0])!r})"
         )
-        found.doubtful = True
         return None
     return _category(name, column, found)
 

@@ -9,9 +9,7 @@ import pandas as pd
 
 from ..arrays import Array
 from ..words import plural
-
-PROBABILITY = "probability of "
-"""What the names of columns of predictions begin with that hold the probability of a class."""
+from .ways import Ways
 
 CELL_LENGTH = 60
 """Most characters of a value in a message. Set by judgement."""
@@ -33,12 +31,24 @@ def as_words(column: pd.Series) -> pd.Series:
     return column.map(lambda value: f"{value:.15g}" if pd.notna(value) else "")
 
 
+EUROPEAN = r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?"
+"""Numbers with decimal commas, in which points set thousands apart: 3,5 and 17.593,03."""
+
+AMERICAN = r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?"
+"""Numbers in which commas set thousands apart: 17,593.03."""
+
+
 def number_style(words: pd.Series) -> str:
-    """Return "comma" for text with decimal commas, such as "3,5"; not "1,200", a thousand."""
+    """Return "comma" for text as in Europe: "3,5", "17.593,03", "1.234.567"; not "1,200".
+
+    That may be a thousand, unless another value has both, points first.
+    """
     bare = _bare(words)
-    decimal = bare.str.fullmatch(r"[+-]?\d+(,\d+)?") & ~bare.str.fullmatch(r"[+-]?\d{1,3}(,\d{3})+")
-    commas = bare.str.contains(",")
-    return "comma" if bool(commas.any() and decimal[commas].all()) else ""
+    marked = bare.str.contains(",") | (bare.str.count(r"\.") > 1)
+    european = bare.str.fullmatch(EUROPEAN)[marked].all()
+    proof = bare.str.fullmatch(r"[+-]?\d{1,3}(\.\d{3})+,\d+").any()
+    doubtful = bare.str.fullmatch(AMERICAN).any()
+    return "comma" if bool(marked.any() and european and (proof or not doubtful)) else ""
 
 
 def as_numbers(column: pd.Series, style: str) -> pd.Series:
@@ -47,9 +57,12 @@ def as_numbers(column: pd.Series, style: str) -> pd.Series:
         return pd.to_numeric(column, errors="coerce")
     bare = _bare(column.astype(str).where(column.notna()))
     if style == "comma":
-        bare = bare.str.replace(",", ".", regex=False)
+        european = bare.str.fullmatch(EUROPEAN).fillna(False).astype(bool)
+        points = bare.str.contains(".", regex=False).fillna(False).astype(bool)
+        bare = bare.where(european | ~points)  # a point that sets no thousands apart
+        bare = bare.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
     else:
-        grouped = bare.str.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?").fillna(False).astype(bool)
+        grouped = bare.str.fullmatch(AMERICAN).fillna(False).astype(bool)
         bare = bare.where(~grouped, bare.str.replace(",", "", regex=False))
     return pd.to_numeric(bare, errors="coerce")
 
@@ -87,11 +100,11 @@ def decimal_years(moments: pd.Series) -> Array:
     return 1970 + seconds.to_numpy(dtype=float) / YEAR
 
 
-def mixture(words: pd.Series, numbers: pd.Series) -> str:
+def mixture(words: pd.Series, numbers: pd.Series, ways: Ways) -> str:
     """Say what is wrong with a column of which only most values are numbers."""
     odd = words[numbers.isna()]
     first = str(odd.iloc[0])
-    meant = f"; if that stands for a missing value, use --na {quoted(first)}"
+    meant = f"; if that stands for a missing value, {ways.gap(first)}"
     return (
         f"mixes numbers and text (such as {shown(first)}, in {plural(len(odd), 'row')}"
         f"{meant if len(first) <= CELL_LENGTH else ''})"
@@ -116,11 +129,6 @@ def refuse_objects(column: pd.Series) -> str:
     return ""
 
 
-def quoted(name: str) -> str:
-    """Return a name as a shell takes it."""
-    return name if name.replace("_", "").replace("-", "").isalnum() else f'"{name}"'
-
-
 def target_values(column: pd.Series, task: str) -> Array:
     """Return a target as an estimator takes it: floats, or classes by name."""
     if task == "regression":
@@ -128,37 +136,3 @@ def target_values(column: pd.Series, task: str) -> Array:
         style = "" if words is column else number_style(words)
         return as_numbers(words, style).to_numpy(dtype=float)
     return as_words(column).to_numpy(dtype=str)
-
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""What text begins with that a spreadsheet may run as a formula (OWASP: CSV injection);
-the last four are = + - @ in full width."""
-
-
-def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose names and text cannot be formulas: those have an apostrophe in front.
-
-    Numbers stay as they are, also where they are names of classes, such as -1.
-    """
-    out = frame.copy()
-    for name in out.columns:
-        if not pd.api.types.is_numeric_dtype(out[name]):
-            out[name] = out[name].map(_no_formula)
-    return out.rename(columns=_no_formula)
-
-
-def _no_formula(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    text = value.removeprefix(PROBABILITY)
-    if not text.lstrip(" ").startswith(FORMULA) or _is_number(text):
-        return value
-    return f"{value[: len(value) - len(text)]}'{text}"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

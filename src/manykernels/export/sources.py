@@ -1,0 +1,69 @@
+"""What a model's columns of numbers are made from, asked of the columns of its table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..estimators.validation import column_names
+from ..frames.columns import MISSING, OTHER
+from ..tables import Category, Moment, Number, TableModel
+
+MARKS = {"%Y/%m/%d": "/ymd", "%d.%m.%Y": ".dmy", "%d/%m/%Y": "/dmy", "%m/%d/%Y": "/mdy"}
+MARKS["%d-%m-%Y"] = "-dmy"
+"""How dates are written besides 2024-05-31: what stands between the parts, and their order."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A column of numbers that a model sees, and how it is made from a column of a table.
+
+    Attributes
+    ----------
+    column : str
+        Name of the table's column.
+    kind : {"plain", "number", "moment", "missing", "category"}
+        A number that may not be missing; one that may; a date or time as decimal years; whether
+        the value is missing, as 0 or 1; the code of a category.
+    middle : float
+        What stands for missing numbers and dates.
+    style : str
+        How dates are written besides 2024-05-31: a mark and the order of parts, such as ".dmy".
+    codes : dict
+        Codes of categories.
+    unknown, gap : float
+        Codes of categories that are not among them, and of missing values.
+    """
+
+    column: str
+    kind: str
+    middle: float = 0.0
+    style: str = ""
+    codes: dict[str, float] | None = None
+    unknown: float = -1.0
+    gap: float = -1.0
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        return f"{self.column} is missing" if self.kind == "missing" else self.column
+
+
+def sources_of(model: Any) -> list[Source]:
+    """Return how each column of numbers of a model is made, in the order of its estimator."""
+    encoder = model.encoder if isinstance(model, TableModel) else getattr(model, "encoder_", None)
+    if encoder is None:
+        return [Source(str(name), "plain") for name in column_names(model)]
+    return [source for column in encoder.columns_ for source in _of_column(column)]
+
+
+def _of_column(column: Number | Moment | Category) -> list[Source]:
+    if isinstance(column, Category):
+        codes = {level: float(code) for code, level in enumerate(column.levels)}
+        unknown = codes.get(OTHER, -1.0)
+        gap = codes.get(MISSING, unknown)
+        return [Source(column.name, "category", codes=codes, unknown=unknown, gap=gap)]
+    kind = "moment" if isinstance(column, Moment) else "number"
+    style = MARKS.get(column.style, "") if kind == "moment" else ""
+    own = Source(column.name, kind, column.middle, style)
+    return [own, *([Source(column.name, "missing", style=kind)] if column.gaps else [])]

@@ -1,0 +1,206 @@
+"""Values of a table in SQL: names and text in quotes, columns as standardised numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..frames.written import YEAR
+from .formula import Formula
+from .sources import Source
+
+ROW = "manykernels_row"
+"""Name of the column that numbers the rows."""
+
+SPACES = "".join(c for c in map(chr, range(1, 0x3001)) if c.isspace())
+"""What is cut off before and after a category, as Python does it."""
+
+LARGE = 9e15
+"""Size above which whole numbers and floats may differ in a comparison. It is about 2^53."""
+
+
+def number(value: float) -> str:
+    """Return a number as a literal of a float: with an exponent, at its full precision."""
+    text = repr(float(value))
+    return text if "e" in text else f"{text}e0"
+
+
+def identifier(name: str) -> str:
+    """Return the name of a table or column in quotes."""
+    return '"' + _clean(name, "name").replace('"', '""') + '"'
+
+
+def literal(value: Any) -> str:
+    """Return a class or a category as a literal."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return number(value)
+    return "'" + _clean(str(value), "text").replace("'", "''") + "'"
+
+
+def _clean(text: str, what: str) -> str:
+    # SQLite gives columns of a subquery other names if they are called true or false.
+    bad = what == "name" and text.lower() in ("", "true", "false")
+    if bad or "\0" in text or any(0xD800 <= ord(c) < 0xE000 for c in text):
+        raise ValueError(
+            f"the model cannot be written as SQL, which has no {what} such as {text!r}. Rename it, "
+            "or export to Python."
+        )
+    return text
+
+
+def value_steps(formula: Formula, query: Any) -> None:
+    """Add steps that make the standardised columns z0, z1, ... of the columns of the table."""
+    sources = formula.sources
+    words, numbers = [], []
+    for j, source in sources.items():
+        raw = f"p.{identifier(source.column)}"
+        text = f"trim(CAST({raw} AS VARCHAR), {literal(SPACES)})"
+        words += [f"{raw} AS r{j}", f"{text} AS x{j}"]
+    query.step("mk_words", [f"p.{ROW}", *words])
+    moments = {j: source for j, source in sources.items() if source.kind == "moment"}
+    for j in moments:
+        bare = f"replace(replace(replace(p.x{j}, '+00:00', ''), '+00', ''), 'Z', '')"
+        numbers.append(f"{bare} AS m{j}")
+    for j, source in sources.items():
+        if source.kind in ("plain", "number"):
+            numbers.append(f"CAST({_numeric_text(j)} AS DOUBLE PRECISION) AS n{j}")
+    if numbers:
+        query.step("mk_numbers", ["p.*", *numbers])
+    if moments:
+        _moment_steps(moments, query)
+    columns = []
+    for j, source in sources.items():
+        columns.append(f"{_value(j, source, formula)} AS z{j}")
+    query.step("mk_values", [f"p.{ROW}", *columns])
+
+
+def _numeric_text(j: int) -> str:
+    """Return a raw value that can be cast: text without any, as of files, is none."""
+    return f"CASE WHEN p.x{j} = '' THEN NULL ELSE p.r{j} END"
+
+
+def _value(j: int, source: Source, formula: Formula) -> str:
+    """Return a standardised column; NULL where the value cannot be used."""
+    shift, scale = float(formula.shifts[j]), float(formula.scales[j])
+
+    def standard(value: float) -> str:
+        return number((value - shift) / scale)
+
+    gap = f"(p.r{j} IS NULL OR p.x{j} = '' OR lower(p.x{j}) = 'nan')"
+    if source.kind == "missing":
+        return f"CASE WHEN {gap} THEN {standard(1.0)} ELSE {standard(0.0)} END"
+    if source.kind == "category":
+        return _category(j, source, standard)
+    filled = "NULL" if source.kind == "plain" else standard(source.middle)
+    if source.kind == "moment":
+        value = f"({number(1970.0)} + p.k{j} / {number(YEAR)})"
+        fits = f"p.k{j} IS NOT NULL"
+    else:
+        value = f"p.n{j}"
+        finite = f"{value} BETWEEN {number(-1.7e308)} AND {number(1.7e308)}"
+        # Text that is no number is cast to 0 in SQLite.
+        fits = f"{finite} AND (p.r{j} = {value} OR abs({value}) > {number(LARGE)})"
+    return (
+        f"CASE WHEN {gap} THEN {filled} WHEN {fits} "
+        f"THEN ({value} - {number(shift)}) / {number(scale)} ELSE NULL END"
+    )
+
+
+def _category(j: int, source: Source, standard: Any) -> str:
+    assert source.codes is not None
+    codes, x = source.codes, f"p.x{j}"
+    cases, decimals = [], []
+    for level, code in codes.items():
+        texts = [level, *(other for other in _variants(level) if other not in codes)]
+        listed = ", ".join(literal(text) for text in dict.fromkeys(texts))
+        cases.append(f"WHEN {x} IN ({listed}) THEN {standard(code)}")
+        if _is_decimal(level):
+            # Decimal types write 7 as 7.000.
+            bare = f"instr({x}, '.') > 0 AND rtrim(rtrim({x}, '0'), '.') = {literal(level)}"
+            decimals.append(f"WHEN {bare} THEN {standard(code)}")
+    return (
+        f"CASE WHEN p.r{j} IS NULL THEN {standard(source.gap)} {' '.join([*cases, *decimals])} "
+        f"ELSE {standard(source.unknown)} END"
+    )
+
+
+def _is_decimal(level: str) -> bool:
+    return bool(re.fullmatch(r"-?\d+(\.\d*[1-9])?", level, re.ASCII))
+
+
+def _variants(level: str) -> list[str]:
+    """Return how a database may write what Python writes as a level: numbers, true and false."""
+    if level in ("True", "False"):
+        return [level.lower(), str(int(level == "True"))]
+    try:
+        value = float(level)
+    except ValueError:
+        return []
+    if f"{value:.15g}" != level or value in (float("inf"), float("-inf")):
+        return []
+    texts = [repr(value), repr(value).replace("e+", "e")]
+    mantissa, mark, power = repr(value).partition("e")
+    return [*texts, *([f"{mantissa}.0e{power}"] if mark and "." not in mantissa else [])]
+
+
+def _moment_steps(moments: dict[int, Source], query: Any) -> None:
+    """Add steps that make seconds since 1970, in UTC, of dates as text."""
+    parts = []
+    for j, source in moments.items():
+        m = f"p.m{j}"
+        iso = f"instr({m}, '-') = 5"
+        cut = {
+            "y": f"substr({m}, 1, 4)",
+            "m": f"substr({m}, 6, 2)",
+            "d": f"substr({m}, 9, 2)",
+        }
+        if source.style:
+            mark = literal(source.style[0])
+            rest = f"substr({m}, instr({m}, {mark}) + 1)"
+            pieces = [
+                f"substr({m}, 1, instr({m}, {mark}) - 1)",
+                f"substr({rest}, 1, instr({rest}, {mark}) - 1)",
+                f"substr({rest}, instr({rest}, {mark}) + 1)",
+            ]
+            for letter, piece in zip(source.style[1:], pieces, strict=True):
+                cut[letter] = f"CASE WHEN {iso} THEN {cut[letter]} ELSE {piece} END"
+        for letter, text in cut.items():
+            parts.append(f"CAST('0' || {text} AS INTEGER) AS {letter}{j}_")
+        clock = f"substr({m}, 12)"
+        plain = f"{iso} AND instr({clock}, '+') = 0 AND instr({clock}, '-') = 0"
+        seconds = [
+            f"{factor} * CAST('0' || substr({m}, {start}{size}) AS DOUBLE PRECISION)"
+            for factor, start, size in ((3600, 12, ", 2"), (60, 15, ", 2"), (1, 18, ""))
+        ]
+        zoned = f"{iso} AND NOT ({plain})"
+        parts.append(
+            f"CASE WHEN {zoned} THEN NULL WHEN {iso} THEN {' + '.join(seconds)} "
+            f"ELSE {number(0.0)} END AS s{j}_"
+        )
+    query.step("mk_parts", ["p.*", *parts])
+    days = []
+    for j in moments:
+        y, m, d = f"p.y{j}_", f"p.m{j}_", f"p.d{j}_"
+        leap = f"({y} % 4 = 0 AND ({y} % 100 <> 0 OR {y} % 400 = 0))"
+        lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        before = " ".join(f"WHEN {k + 1} THEN {sum(lengths[:k])}" for k in range(12))
+        longest = (
+            f"CASE WHEN {m} IN (4, 6, 9, 11) THEN 30 WHEN {m} = 2 AND {leap} THEN 29 "
+            f"WHEN {m} = 2 THEN 28 ELSE 31 END"
+        )
+        valid = f"{m} BETWEEN 1 AND 12 AND {d} BETWEEN 1 AND {longest} AND {y} > 0"
+        last = f"({y} - 1)"
+        leaps = " ".join(
+            f"{sign} ({last} - {last} % {n}) / {number(n)}"
+            for sign, n in (("+", 4), ("-", 100), ("+", 400))
+        )
+        count = (
+            f"365 * ({y} - 1970) {leaps} - 477 + CASE {m} {before} END "
+            f"+ CASE WHEN {m} > 2 AND {leap} THEN 1 ELSE 0 END + {d} - 1"
+        )
+        days.append(f"CASE WHEN {valid} THEN {number(86400.0)} * ({count}) + p.s{j}_ END AS k{j}")
+    query.step("mk_days", ["p.*", *days])

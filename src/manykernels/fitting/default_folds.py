@@ -1,0 +1,81 @@
+"""Folds where none are given: the same for rows in any order, equal rows together."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ..arrays import Array
+from ..spec import Search
+from .splits import DEFAULT_FOLDS
+
+
+def default_folds(search: Search, rows: Any) -> list[tuple[Array, Array]]:
+    """Return five folds, or a fifth held out where rows are many; of classes a share each.
+
+    Rows are drawn by their values, not by their places: folds do not depend on the order of rows, a
+    sorted table is no worse than another, equal rows are never on both sides, and a row of weight
+    two is the same as two rows. Rows of weight zero are in no fold.
+
+    Parameters
+    ----------
+    search : Search
+        From how many rows on a fifth is held out, and of how many rows at most.
+    rows : MemoryRows
+        Rows in memory.
+    """
+    live = np.flatnonzero(rows.weights > 0)
+    labels = rows.for_splitter()[1][live]
+    kinds = ranks(rows, live)
+    order = np.random.default_rng(0).permutation(int(kinds.max()) + 1)[kinds]
+    count, most = int(kinds.max()) + 1, search.most_rows
+    numbers = _places(order, labels if len(rows.classes) else np.zeros(len(live)))
+    if count < search.split_rows:
+        folds = numbers % min(DEFAULT_FOLDS, int(numbers.max()) + 1)
+        return [(live[folds != fold], live[folds == fold]) for fold in range(int(folds.max()) + 1)]
+    test = numbers % DEFAULT_FOLDS == 0
+    if most is None or count <= most:
+        return [(live[~test], live[test])]
+    drawn = numbers < numbers.max() * most / count
+    return [(live[drawn & ~test], live[drawn & test])]
+
+
+def distinct_rows(rows: Any) -> int:
+    """Return the number of different rows of positive weight."""
+    return int(ranks(rows, np.flatnonzero(rows.weights > 0)).max()) + 1
+
+
+def ranks(rows: Any, live: Array) -> Array:
+    """Return the places of rows in the order of their values, equal rows at the same place.
+
+    The first column decides, then the second, .. and last the target: O(n log n) for each column
+    that is needed to tell rows apart.
+    """
+    if rows.pairwise:  # columns are rows, too: they have no order of their own
+        return np.arange(len(live))
+    X = rows.X.tocsc() if issparse(rows.X) else rows.X
+    columns = (dense(X[:, [j]])[live, 0] for j in range(X.shape[1]))
+    places = np.zeros(len(live), dtype=np.int64)
+    for values in chain(columns, rows.y[live].T):
+        codes = np.unique(values, return_inverse=True)[1]
+        places = np.unique(places * len(live) + codes, return_inverse=True)[1]
+        if places.max() == len(live) - 1:
+            break
+    return places
+
+
+def dense(values: Any) -> Array:
+    """Return a dense array of one that may be sparse."""
+    return values.toarray() if issparse(values) else values
+
+
+def _places(order: Array, labels: Array) -> Array:
+    """Return for each row which of its class it is, in an order; equal rows are one."""
+    numbers = np.empty(len(order), dtype=np.int64)
+    for label in np.unique(labels):
+        own = labels == label
+        numbers[own] = np.unique(order[own], return_inverse=True)[1]
+    return numbers

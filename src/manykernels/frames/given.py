@@ -1,0 +1,80 @@
+"""What people give as X, as a pandas table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from ..arrays import Array
+from .columns import TableError, some_of
+
+
+def is_table(X: Any) -> bool:
+    """Tell whether X is a data frame of pandas, polars or another library that makes one of it."""
+    return len(getattr(X, "shape", ())) == 2 and (hasattr(X, "iloc") or hasattr(X, "to_pandas"))
+
+
+def as_frame(X: Any) -> pd.DataFrame:
+    """Return a table with text for names; columns of an array are x0, x1, ..
+
+    Raises
+    ------
+    TableError
+        If two columns have the same name.
+    """
+    if not is_table(X):
+        table = pd.DataFrame(X).infer_objects()
+        return table.rename(columns=lambda number: f"x{number}")
+    table = X if hasattr(X, "iloc") else X.to_pandas()
+    table = table.rename(columns=str)
+    twice = table.columns[table.columns.duplicated()].unique().tolist()
+    if twice:
+        raise TableError(
+            f"names of columns must be distinct; got {some_of(twice)} more than once. Rename them."
+        )
+    return table
+
+
+def not_plain(X: Any) -> pd.DataFrame | None:
+    """Return X as a table if it holds anything but numbers: text, dates, gaps; None if not.
+
+    Sparse matrices, masked arrays and arrays on a device are taken for plain.
+    """
+    if is_table(X):
+        table = as_frame(X) if not hasattr(X, "iloc") else X
+        plain = all(map(_numeric, table.dtypes)) and not bool(table.isna().any(axis=None))
+        return None if plain else as_frame(table)
+    if sparse.issparse(X) or isinstance(X, np.ma.MaskedArray):
+        return None
+    try:
+        values = np.asarray(X)
+    except (TypeError, ValueError, RuntimeError):  # ragged, or on a device
+        return None
+    if values.ndim != 2 or not values.size or values.dtype.kind not in "fOU":
+        return None
+    if values.dtype.kind != "f":
+        try:
+            values = values.astype(float)
+        except (TypeError, ValueError):
+            return as_frame(np.asarray(X))
+    return as_frame(np.asarray(X)) if np.isnan(values).any() else None
+
+
+def filled(X: Any, middle: Array) -> Any:
+    """Return rows of numbers with a value for each column where theirs are missing.
+
+    Rows without gaps, and those with text, come back as they are.
+    """
+    table = not_plain(X)
+    if table is None or table.shape[1] != len(middle) or not all(map(_numeric, table.dtypes)):
+        return X
+    values = table.astype(float).to_numpy()
+    whole = np.where(np.isnan(values), middle, values)
+    return pd.DataFrame(whole, table.index, table.columns) if is_table(X) else whole
+
+
+def _numeric(dtype: Any) -> bool:
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)

@@ -1,0 +1,95 @@
+"""How often classes come true, beside their predicted probabilities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import Array
+from .style import BLUE, GREY, FigureDisplay, shorten
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+GROUPS = 10
+"""Most groups of rows, of about the same size, that the plot has a point for. Set by judgement."""
+
+LEAST_GROUP_ROWS = 10
+"""Rows of a group at least, so that its frequency is more than chance. Set by judgement."""
+
+
+class CalibrationDisplay(FigureDisplay):
+    """Frequencies of a class against its predicted probabilities, in groups of rows.
+
+    Rows are sorted by the probability and cut into groups of about the same size. Bars reach two
+    standard errors of a frequency up and down. With more than two classes each row counts once for
+    each class.
+
+    Parameters
+    ----------
+    predicted : array-like of shape (n_groups,)
+        Mean predicted probability of each group.
+    frequency : array-like of shape (n_groups,)
+        Share of its rows that are of the class.
+    rows : array-like of shape (n_groups,)
+        Number of its rows.
+    label : str
+        The class.
+
+    Attributes
+    ----------
+    points_ : matplotlib.container.ErrorbarContainer
+        The groups.
+    """
+
+    def __init__(self, predicted: Any, frequency: Any, rows: Any, label: str) -> None:
+        self.predicted: Array = np.asarray(predicted, dtype=float)
+        self.frequency: Array = np.asarray(frequency, dtype=float)
+        self.rows: Array = np.asarray(rows, dtype=int)
+        self.label = label
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Self:
+        """Draw the calibration of a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            Any of scikit-learn's kind with ``predict_proba``, pipelines too.
+        X : array-like of shape (n_samples, n_features)
+            Rows, better not those of the fit.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+        """
+        check_is_fitted(estimator)
+        classes = estimator.classes_
+        chances = estimator.predict_proba(X)
+        truth = np.ravel(y)[:, None] == classes
+        label = "all classes"
+        if len(classes) == 2:
+            chances, truth, label = chances[:, 1:], truth[:, 1:], str(classes[1])
+        values, came_true = chances.ravel(), truth.ravel().astype(float)
+        order = np.argsort(values, kind="stable")
+        count = int(np.clip(len(order) // LEAST_GROUP_ROWS, 1, GROUPS))
+        groups = np.array_split(order, count)
+        predicted, frequency = (
+            [part[own].mean() for own in groups] for part in (values, came_true)
+        )
+        return cls(predicted, frequency, [len(own) for own in groups], label).plot(ax)
+
+    def _size(self) -> tuple[float, float]:
+        return 4.6, 4.6
+
+    def _draw(self, ax: Axes) -> None:
+        shares = self.frequency
+        errors = 2 * np.sqrt(shares * (1 - shares) / self.rows)
+        reach = np.array([np.minimum(errors, shares), np.minimum(errors, 1 - shares)])
+        ax.plot([0, 1], [0, 1], linestyle="--", color=GREY, linewidth=1.2)
+        self.points_ = ax.errorbar(self.predicted, shares, reach, fmt="o", color=BLUE, capsize=3)
+        ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
+        ax.set_xlabel(f"predicted probability of {shorten(self.label)}")
+        ax.set_ylabel("how often it came true")

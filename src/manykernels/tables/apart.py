@@ -1,0 +1,135 @@
+"""Rows that belong together, or follow each other: how they are held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import GroupShuffleSplit
+
+from ..arrays import Array
+from ..frames import TableError, repeated_subjects
+from ..frames.written import as_moments, as_numbers, as_words, date_formats, decimal_years, shown
+from ..words import count, plural
+from .options import quoted
+
+if TYPE_CHECKING:
+    from .fitting import Settings
+
+FEWEST_GROUPS = 5
+"""Fewest groups of a table: as many as there are folds."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """How rows are held out: whole groups of them, the latest, or any.
+
+    Attributes
+    ----------
+    groups : ndarray of int, optional
+        The group of each row.
+    moments : ndarray of float, optional
+        The time of each row.
+    name : str
+        The column that says so.
+    """
+
+    groups: Array | None = None
+    moments: Array | None = None
+    name: str = ""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether rows are in the order of time."""
+        return self.moments is not None
+
+    @property
+    def where(self) -> str:
+        """The rows held out, in words."""
+        if self.groups is not None:
+            return f"held-out rows, none of a {self.name!r} trained on"
+        return f"held-out rows, the latest by {self.name!r}" if self.ordered else "held-out rows"
+
+    def split(self, share: float, seed: int) -> tuple[Array, Array] | None:
+        """Return the rows to train on and those held out; None if any will do."""
+        if self.groups is not None:
+            some = GroupShuffleSplit(1, test_size=share, random_state=seed)
+            train, test = next(some.split(self.groups, groups=self.groups))
+            return train, test
+        if self.moments is None:
+            return None
+        # Rows of one moment stay together: those of the border are held out.
+        border = np.sort(self.moments)[int(np.ceil((1 - share) * len(self.moments)))]
+        if border == self.moments.min():
+            raise TableError(
+                f"--time {self.name!r} has no rows before the last {share:.0%}. Use another column."
+            )
+        return np.flatnonzero(self.moments < border), np.flatnonzero(self.moments >= border)
+
+    def in_order(self, rows: Array) -> Array:
+        """Return numbers of rows, by time where that is known."""
+        return rows if self.moments is None else rows[np.argsort(self.moments[rows], kind="stable")]
+
+
+def apart_of(frame: pd.DataFrame, settings: Settings, notes: list[str]) -> Apart:
+    """Return how the rows of a table are held out; note what people should know."""
+    if settings.groups is not None and settings.time is not None:
+        raise TableError("--groups and --time cannot both be given. Use one of them.")
+    name = settings.groups or settings.time
+    if name is None:
+        notes += _subjects(frame.drop(columns=settings.target))
+        return Apart()
+    if name == settings.target:
+        raise TableError(f"--{_option(settings)} {name!r} is the target. Name another column.")
+    column = frame[name]
+    if column.isna().any():
+        raise TableError(
+            f"--{_option(settings)} {name!r} must have a value in every row; got "
+            f"{plural(int(column.isna().sum()), 'row')} without. Fill them in, or remove the rows."
+        )
+    left = "" if name in settings.keep else "; the column itself is not used to predict"
+    if settings.time is not None:
+        notes.append(
+            f"models are trained on earlier rows by {name!r} and validated on later ones{left}."
+        )
+        return Apart(moments=_moments(column), name=name)
+    numbers, values = pd.factorize(as_words(column))
+    if len(values) < FEWEST_GROUPS:
+        raise TableError(
+            f"--groups {name!r} must have at least {FEWEST_GROUPS} different values; got "
+            f"{len(values)}. Use another column, or leave --groups out."
+        )
+    notes.append(
+        f"{name!r} has {count(len(values))} groups; rows of one are never trained and validated on "
+        f"at once{left}."
+    )
+    return Apart(groups=numbers, name=name)
+
+
+def _option(settings: Settings) -> str:
+    return "groups" if settings.groups is not None else "time"
+
+
+def _moments(column: pd.Series) -> Array:
+    """Return the times of rows as numbers."""
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        return as_numbers(column, "").to_numpy(dtype=float)
+    formats = date_formats(column)
+    if not formats or {"%d/%m/%Y", "%m/%d/%Y"} <= set(formats):
+        raise TableError(
+            f"--time {column.name!r} must hold dates or numbers; got {shown(column.iloc[0])}. "
+            "Write dates as 2024-05-31."
+        )
+    return decimal_years(as_moments(column, formats[0]))
+
+
+def _subjects(frame: pd.DataFrame) -> list[str]:
+    """Return notes about columns that look like identifiers of subjects with several rows."""
+    return [
+        f"column {name!r} looks like the identifier of subjects with several rows "
+        f"({count(values)} values in {count(rows)} rows): rows of one may be trained and scored "
+        f"on at once, which flatters the score. Use --groups {quoted(name)}."
+        for name, (values, rows) in repeated_subjects(frame).items()
+    ]

@@ -1,0 +1,131 @@
+"""Nothing set: which kind of model is chosen, and what is said of it."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV
+from manykernels.fitting.alternatives import affordable
+from manykernels.spec import affordable_degree
+from manykernels.specify import kernels_of, specify
+
+
+@pytest.mark.parametrize(
+    ("settings", "kernels"),
+    [
+        ({}, "best"),
+        ({"random_state": 0, "verbose": 0, "tol": 0.1, "max_time": 9.0}, "best"),
+        ({"degree": 2}, "linear"),
+        ({"alpha": 1.0}, "linear"),
+        ({"p": 1}, "linear"),
+        ({"solver": "greedy"}, "linear"),
+        ({"standardize": "scale"}, "linear"),
+        ({"rho": [1.0, 1.0]}, "linear"),
+        ({"kernels": "auto", "degree": 2}, "auto"),
+    ],
+)
+def test_anything_said_about_the_problem_makes_kernels_linear(settings, kernels):
+    assert kernels_of(MKLRegressor(**settings)) == kernels
+
+
+def test_the_simplest_comes_first_and_only_what_fits_is_tried():
+    def names(estimator):
+        return [one.label for one in specify(estimator, False).alternatives]
+
+    everything = ["ridge", "monomials", "greedy", "auto", "widths", "both"]
+    assert names(MKLRegressor()) == names(MKLRegressorCV()) == everything
+    assert names(MKLRegressor(kernels="best", p=4 / 3)) == ["monomials", "auto"]
+    assert "widths" not in names(MKLRegressor(loss="epsilon_insensitive"))
+    assert names(MKLRegressorCV(kernels="best", debias=True)) == ["monomials", "auto"]
+
+
+class Table:
+    """As much of rows as the planning of a fit asks for."""
+
+    in_memory = True
+
+    def __init__(self, columns):
+        self.names, self.X = ["x"] * columns, np.zeros((1, 1))
+
+
+def test_what_would_take_long_is_left_out_and_said():
+    spec = specify(MKLRegressor(max_time=300.0), False)
+    whole, notes = affordable(spec, Table(10), 1000)
+    assert [one.label for one in whole][-1] == "both"
+    assert notes == []
+    tall, notes = affordable(spec, Table(10), 300_000)
+    assert [one.label for one in tall] == ["ridge", "monomials", "greedy", "auto"]
+    assert "300,000 rows" in notes[0]
+    wide, notes = affordable(spec, Table(2_000), 200)
+    assert "widths" not in [one.label for one in wide]
+    assert "2,000 columns" in notes[0]
+    few, _ = affordable(spec, Table(3), 30)
+    assert [one.label for one in few] == ["ridge", "monomials", "greedy"]
+
+
+def test_a_free_degree_is_what_can_be_priced():
+    assert affordable_degree(3, 1_000, 50) == 3
+    assert affordable_degree(3, 200, 2_000) == 2
+    assert affordable_degree(2, 200, 20_000) == 1
+    assert affordable_degree(2, 300_000, 10) == 2
+
+
+def noisy(rng, rows=80, columns=6):
+    X = rng.normal(size=(rows + 1000, columns))
+    signal = X @ rng.normal(size=columns)
+    y = signal + signal.std() * rng.normal(size=len(X))
+    return X[:rows], X[rows:], y[:rows], y[rows:]
+
+
+def test_noisy_lines_are_left_to_ridge_regression(rng):
+    train, test, y, truth = noisy(rng)
+    model = MKLRegressor(random_state=0).fit(train, y)
+    other = make_pipeline(StandardScaler(), RidgeCV(np.geomspace(1e-3, 1e4, 40))).fit(train, y)
+    assert model.score(test, truth) > other.score(test, truth) - 0.1
+    assert model.kernels_ == "ridge"
+    best = min(model.kernels_losses_, key=model.kernels_losses_.get)
+    assert f"{model.kernels_losses_['ridge']:.4g}" in model.chosen_
+    assert ("none is better by a standard error" in model.chosen_) == (best != "ridge")
+
+
+def test_losses_are_those_of_cross_validation(rng):
+    """The loss of each kind is what its own cross-validation on the same folds finds."""
+    train, _, y, _ = noisy(rng, rows=60, columns=3)
+    model = MKLRegressorCV(random_state=0).fit(train, y)
+    for label, settings in {
+        "ridge": {"degree": 1, "p": 2.0},
+        "monomials": {"degree": 3, "p": 1.0},
+        "greedy": {"degree": 3, "solver": "greedy"},
+    }.items():
+        alone = MKLRegressorCV(kernels="linear", random_state=0, **settings).fit(train, y)
+        assert model.kernels_losses_[label] == pytest.approx(-alone.best_score_, rel=1e-6)
+
+
+def test_a_product_is_found_with_nothing_set(rng, capsys):
+    X = rng.normal(size=(150, 5))
+    y = X[:, 0] * X[:, 3] + 0.1 * rng.normal(size=150)
+    model = MKLRegressor(random_state=0, verbose=1).fit(X, y)
+    assert model.kernels_ != "ridge"
+    assert model.explain(1)["term"].tolist() == ["x0 * x3"]
+    assert f"Chosen: {model.chosen_}" in capsys.readouterr().err
+
+
+def test_few_rows_have_the_simplest_model(rng):
+    X, y = rng.normal(size=(15, 2)), rng.normal(size=15)
+    model = MKLRegressor().fit(X, y)
+    assert model.kernels_ == "ridge"
+    assert "15 rows only" in model.chosen_
+    labels = MKLClassifier().fit(X, y > 0)
+    assert labels.kernels_ == "ridge"
+    assert labels.predict_proba(X).shape == (15, 2)
+
+
+def test_the_strength_is_chosen_with_the_kind(rng):
+    train, _, y, _ = noisy(rng, rows=60, columns=3)
+    model = MKLRegressor(random_state=0).fit(train, y)
+    assert model.kernels_ == "ridge"
+    alone = MKLRegressorCV(kernels="linear", degree=1, p=2.0).fit(train, y)
+    assert model.alpha_ == alone.alpha_
+    np.testing.assert_allclose(model.predict(train), alone.predict(train))

@@ -1,0 +1,339 @@
+"""Data frames go straight into the estimators; the encoder that does it, and what is said."""
+
+import pickle
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import check_estimator
+
+from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, TableEncoder, load
+from manykernels.baselines import UniformProductKernel
+from manykernels.estimators.apart import taken_apart
+from manykernels.frames import TableError
+from manykernels.selection import SplitTest, StabilitySelection
+from manykernels.tables import Settings, fit_table, split_table
+
+ROWS = 120
+
+
+def frame(gaps=True):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "area": rng.normal(70, 20, ROWS),
+            "town": rng.choice(["Bonn", "Ulm", "Jena"], ROWS),
+            "new": rng.random(ROWS) > 0.5,
+            "sold": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 1500, ROWS), "D"),
+            "rooms": pd.array(rng.integers(1, 6, ROWS), dtype="Int64"),
+            "kind": pd.Categorical(rng.choice(["flat", "house"], ROWS)),
+            "garden": pd.array(rng.random(ROWS) > 0.5, dtype="boolean"),
+        }
+    )
+    y = 2 * table["area"] + 40 * (table["town"] == "Ulm") + 8 * table["rooms"].astype(float)
+    if gaps:
+        table.loc[3:8, "area"] = np.nan
+        table.loc[20:24, "town"] = None
+        table.loc[30:33, "rooms"] = pd.NA
+        table.loc[40:43, "sold"] = pd.NaT
+        table.loc[50:52, "garden"] = pd.NA
+    return table, (y + rng.normal(size=ROWS)).to_numpy()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = frame()
+    return MKLRegressor(kernels="auto", degree=2, p=1, alpha=1e-2).fit(X, y), X, y
+
+
+@pytest.fixture(autouse=True)
+def no_figures_left():
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
+def polars(table):
+    return pytest.importorskip("polars").from_pandas(table)
+
+
+def arrow(table):
+    return pytest.importorskip("pyarrow").Table.from_pandas(table)
+
+
+def test_encoder_passes_the_checks_of_scikit_learn():
+    check_estimator(TableEncoder(), on_skip=None)
+
+
+@pytest.mark.parametrize("make", [lambda table: table, polars, arrow])
+def test_any_library_gives_the_same_model(fitted, make):
+    model, X, y = fitted
+    table = make(X)
+    other = clone(model).fit(table, y)
+    assert other.feature_names_in_.tolist() == X.columns.tolist()
+    assert other.n_features_in_ == 7
+    np.testing.assert_allclose(other.predict(table), model.predict(X))
+    assert other.score(table, y) > 0.9
+
+
+def test_encoding_is_what_it_says():
+    X, _ = frame()
+    encoder = TableEncoder().fit(X)
+    found = encoder.set_output(transform="pandas").transform(X)
+    assert found.columns.tolist() == encoder.get_feature_names_out().tolist()
+    assert "area is missing" in found
+    assert found["area"].isna().sum() == 0
+    known = X["area"].dropna()
+    assert (found.loc[3:8, "area"] == known.median()).all()
+    assert found["area is missing"].tolist() == X["area"].isna().astype(float).tolist()
+    levels = encoder.levels_["town"]
+    assert levels == ["Bonn", "Jena", "Ulm", "(missing)"]
+    named = [levels[int(code)] for code in found["town"]]
+    assert named == X["town"].fillna("(missing)").tolist()
+    assert encoder.levels_["garden"] == ["False", "True", "(missing)"]
+    day = (X["sold"] - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+    years = 1970 + day / 365.2425
+    np.testing.assert_allclose(found["sold"][:40], years[:40])
+    assert not np.isnan(found.to_numpy()).any()
+
+
+def test_columns_are_found_by_name_and_others_not_looked_at(fitted):
+    model, X, _ = fitted
+    known = model.predict(X)
+    turned = X[X.columns[::-1]].assign(extra="whatever")
+    np.testing.assert_array_equal(model.predict(turned), known)
+    with pytest.raises(TableError, match="lacks 1 column that the model needs: 'town'"):
+        model.predict(X.drop(columns="town"))
+    with pytest.raises(TableError, match="'town' may be its 'towns': rename it"):
+        model.predict(X.rename(columns={"town": "towns"}))
+
+
+def test_new_categories_and_new_gaps_count_as_average_and_median(fitted):
+    model, X, _ = fitted
+    rows = X.iloc[[60, 61]]
+    with pytest.warns(UserWarning, match="column 'kind' has values .* such as 'castle'"):
+        found = model.contributions(rows.assign(kind="castle"), ["kind"])
+    np.testing.assert_allclose(found["kind"], 0.0, atol=1e-12)
+    whole, y = frame(gaps=False)
+    clean = clone(model).fit(whole, y)
+    assert "area is missing" not in clean.encoder_.get_feature_names_out()
+    middle = whole["area"].median()
+    np.testing.assert_allclose(
+        clean.predict(whole.iloc[:3].assign(area=np.nan)),
+        clean.predict(whole.iloc[:3].assign(area=middle)),
+    )
+
+
+def test_the_command_line_encodes_alike(fitted):
+    X, y = fitted[1], fitted[2]
+    settings = Settings(target="y", kernels="auto", test=0.0, degree=[1])
+    split = split_table(X.assign(y=y), settings)
+    model = fit_table(split, settings)
+    own = TableEncoder().fit(X)
+    assert type(split.encoder) is TableEncoder
+    assert own.columns_ == split.encoder.columns_
+    straight = MKLRegressorCV(kernels="auto", degree=1, random_state=0).fit(X, y)
+    np.testing.assert_allclose(straight.predict(X), model.predict(X)["y"], rtol=1e-9)
+    assert straight.explain(None)["term"].tolist() == model.explain(None)["term"].tolist()
+
+
+def test_tables_of_numbers_change_nothing():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(50, 3)), columns=list("abc"))
+    table["one"] = 1  # a constant, and row numbers, stay
+    table["row"] = np.arange(50)
+    y = table["a"] * table["b"]
+    model = MKLRegressor(degree=2).fit(table, y)
+    assert not hasattr(model, "encoder_")
+    plain = MKLRegressor(degree=2).fit(table.to_numpy(), y)
+    np.testing.assert_array_equal(model.predict(table), plain.predict(table.to_numpy()))
+    nullable = table.astype({"one": "Int64", "a": "Float64"})
+    assert not hasattr(clone(model).fit(nullable, y), "encoder_")
+    # What an earlier fit knew of another table is forgotten.
+    mixed, target = frame()
+    again = clone(model).set_params(kernels="auto", p=1, degree=1).fit(mixed, target)
+    assert hasattr(again, "encoder_")
+    assert not hasattr(again.fit(table, y), "encoder_")
+
+
+def test_gaps_after_training_without_any_are_medians():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(51, 3)), columns=list("abc"))
+    model = MKLRegressor(degree=2).fit(table, table["a"] * table["b"])
+    np.testing.assert_array_equal(model.medians_, table.median())
+    gaps, middle = table.copy(), table.copy()
+    gaps.iloc[4:9, 1], middle.iloc[4:9, 1] = np.nan, table["b"].median()
+    known = model.predict(middle)
+    for rows in (gaps, gaps.astype({"b": "Float64"}), polars(gaps)):
+        np.testing.assert_array_equal(model.predict(rows), known)
+    bare = clone(model).fit(table.to_numpy(), table["a"] * table["b"])
+    np.testing.assert_array_equal(bare.predict(gaps.to_numpy()), known)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(gaps[["b", "a", "c"]])
+    with pytest.raises(ValueError, match="column 'b' of X must hold numbers"):
+        model.predict(gaps.assign(b="text"))
+
+
+def test_arrays_with_text_and_gaps():
+    X, y = frame()
+    values = X[["area", "town"]].astype(object).to_numpy()
+    model = MKLRegressor(kernels="auto", degree=1, p=1, alpha=1e-2).fit(values, y)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.n_features_in_ == 2
+    assert set(model.explain(None)["term"]) <= {"x0", "x0 is missing", "x1"}
+    assert model.score(values, y) > 0.8
+    with pytest.raises(ValueError, match="X has 1 features, but TableEncoder is expecting 2"):
+        model.predict(values[:, :1])
+    gaps = np.column_stack([X["area"], np.arange(ROWS) % 7])
+    assert hasattr(MKLRegressor(degree=1).fit(gaps, y), "encoder_")
+
+
+def test_explanations_name_columns_and_categories(fitted):
+    pytest.importorskip("matplotlib")
+    from manykernels.plot import ContributionsDisplay, EffectDisplay
+
+    model, X, _ = fitted
+    terms = model.explain(None)["term"].tolist()
+    assert {"area", "town", "rooms"} <= set(terms)
+    parts = model.contributions(X)
+    assert parts.columns.tolist() == ["intercept", *terms]
+    assert parts.index.equals(X.index)
+    np.testing.assert_allclose(parts.sum(axis=1), model.predict(X))
+    drawn = EffectDisplay.from_estimator(model, X, "town")
+    assert drawn.variables[0].names == ("Bonn", "Jena", "Ulm", "(missing)")
+    means = {
+        name: parts["town"][X["town"].fillna("(missing)") == name].mean()
+        for name in drawn.variables[0].names
+    }
+    np.testing.assert_allclose(drawn.values, list(means.values()))
+    bars = ContributionsDisplay.from_estimator(model, X, 60)
+    assert any(f"town = {X['town'][60]}" in name for name in bars.names)
+
+
+def test_models_are_kept(fitted, tmp_path):
+    model, X, _ = fitted
+    for other in (load(model.save(tmp_path / "m.mk")), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.predict(X), model.predict(X))
+        assert other.encoder_.columns_ == model.encoder_.columns_
+        np.testing.assert_array_equal(other.feature_importances_, model.feature_importances_)
+    encoder = pickle.loads(pickle.dumps(model.encoder_))
+    np.testing.assert_array_equal(encoder.transform(X), model.encoder_.transform(X))
+
+
+def test_classes_baselines_and_selections_take_tables(fitted):
+    _, X, y = fitted
+    labels = np.where(y > np.median(y), "dear", "cheap")
+    model = MKLClassifier(kernels="auto", degree=1, p=1, alpha=1e-2).fit(X, labels)
+    assert model.score(X, labels) > 0.85
+    UniformProductKernel(kernels="auto", degree=1).fit(X, y).predict(X)
+    simple = MKLRegressor(kernels="auto", degree=1, p=1)
+    for kind, few in ((SplitTest, {"n_splits": 3}), (StabilitySelection, {"n_pairs": 2})):
+        selection = kind(simple, random_state=0, **few).fit(X, y)
+        assert selection.feature_names_in_.tolist() == X.columns.tolist()
+        assert "area" in selection.table_["term"].tolist()
+        assert "sure" in clone(simple).fit(X, y).explain(3, selection)
+
+
+def test_in_pipelines_and_cross_validation():
+    X, y = frame()
+    pipeline = make_pipeline(TableEncoder(categories=["rooms"]), LinearRegression())
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.5
+    assert pipeline.fit(X, y)[0].levels_["rooms"] == [*"12345", "(missing)"]
+    model = MKLRegressor(kernels="auto", degree=1, p=1, alpha=1e-2)
+    assert cross_val_score(model, X, y, cv=3).mean() > 0.7
+
+
+def test_tags():
+    for estimator in (MKLRegressor(), MKLClassifier(), TableEncoder(), SplitTest(MKLRegressor())):
+        tags = get_tags(estimator).input_tags
+        assert tags.allow_nan
+        assert tags.string
+        assert tags.categorical
+    assert not get_tags(MKLRegressor(kernels="precomputed")).input_tags.allow_nan
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kernels": "rbf"}, "must be \"categorical\" for columns of categories; got 'rbf'"),
+        ({"kernels": [("rbf", 0)]}, "must name columns of a table"),
+        ({"kernels": [("spline", "town")]}, "must be \"categorical\" .*'town'"),
+    ],
+)
+def test_kernels_that_categories_cannot_have(change, message):
+    X, y = frame()
+    with pytest.raises(ValueError, match=message):
+        MKLRegressor(**change).fit(X, y)
+
+
+def test_kernels_by_name_of_columns():
+    X, y = frame()
+    model = MKLRegressor(kernels=[("linear", "area"), ("categorical", "town")], degree=1).fit(X, y)
+    assert set(model.explain(None)["term"]) <= {"area", "town", "1"}
+
+
+def test_columns_that_cannot_be_used_are_named_with_a_way_out():
+    X, y = frame()
+    odd = X.assign(mixed=["?" if i % 9 == 0 else str(i / 3) for i in range(ROWS)])
+    with pytest.raises(TableError, match=r"'mixed' mixes numbers and text.*X\.replace\('\?', None"):
+        MKLRegressor().fit(odd, y)
+    with pytest.raises(TableError, match=r"X\.drop\(columns=\['mixed'\]\)"):
+        MKLRegressor().fit(odd, y)
+    with pytest.raises(TableError, match="more than once"):
+        MKLRegressor().fit(pd.concat([X, X[["town"]]], axis=1), y)
+    with pytest.raises(ValueError, match=r"contains infinity|infinite"):
+        MKLRegressor().fit(X.assign(area=X["area"].where(X.index != 5, np.inf)), y)
+    with pytest.raises(TableError, match="categories must name columns of X; got 'none'"):
+        TableEncoder(categories=["none"]).fit(X)
+
+
+def test_a_pipeline_is_shown_as_its_last_step_with_names():
+    pytest.importorskip("matplotlib")
+    from sklearn.compose import make_column_transformer
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    from manykernels.plot import EffectDisplay, TermsDisplay
+
+    X, y = frame(gaps=False)
+    steps = make_column_transformer((OneHotEncoder(), ["town"]), (StandardScaler(), ["area"]))
+    last = MKLRegressor(kernels="auto", degree=2, p=1, alpha=1e-2)
+    pipeline = make_pipeline(steps, last).fit(X, y)
+    own = pipeline[-1].explain(None)["term"].tolist()
+    names = steps.get_feature_names_out().tolist()
+    model, rows, _ = taken_apart(pipeline, X)
+    expected = [" * ".join(names[int(one[1:])] for one in name.split(" * ")) for name in own]
+    assert model.explain(None)["term"].tolist() == expected
+    ticks = TermsDisplay.from_estimator(pipeline).ax_.get_yticklabels()
+    assert any("area" in tick.get_text() for tick in ticks)
+    np.testing.assert_allclose(model.predict(rows), pipeline.predict(X))
+    known = pipeline[-1].contributions(pipeline[:-1].transform(X))
+    found = model.contributions(rows)
+    np.testing.assert_array_equal(found.to_numpy(), known.to_numpy())
+    assert pipeline[-1].explain(None)["term"].tolist() == own  # the model itself stays
+    drawn = EffectDisplay.from_estimator(pipeline, X, "standardscaler__area")
+    np.testing.assert_allclose(np.sign(np.diff(drawn.values)), 1.0)
+    coded = make_pipeline(TableEncoder(), clone(last)).fit(X, y)
+    assert EffectDisplay.from_estimator(coded, X, "town").variables[0].names == (
+        "Bonn",
+        "Jena",
+        "Ulm",
+    )
+
+
+def test_reports_of_tables_and_pipelines(tmp_path):
+    pytest.importorskip("matplotlib")
+    from manykernels import report
+
+    X, y = frame()
+    X = X[["area", "town"]]
+    model = MKLRegressor(kernels="auto", degree=1, p=1, alpha=1e-2)
+    for one in (clone(model).fit(X, y), make_pipeline(TableEncoder(), model).fit(X, y)):
+        text = report.write(one, X, y, tmp_path / "a.html").read_text(encoding="utf-8")
+        assert "town" in text
+        assert "Jena" in text
