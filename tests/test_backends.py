@@ -10,9 +10,10 @@ import manykernels
 from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV
 from manykernels import limits as module
 from manykernels.backend import Cholesky, add_to_diagonal, beside, largest, segment_sums, to_host
-from manykernels.bases import FeatureBlocks, GramStack
+from manykernels.bases import FeatureBlocks, GramStack, WidthRows
 from manykernels.families import Interactions, Monomials, ProductFamily, Tuples
 from manykernels.families.pricing import pricer
+from manykernels.function.anova import WidthModel
 
 strict = pytest.importorskip("array_api_strict")
 torch = pytest.importorskip("torch")
@@ -326,3 +327,12 @@ def test_rough_spreads_are_never_the_answer(rng, monkeypatch):
     kinds = [[tuple(j for j in index if j) for index in one.indices] for one in (device, host)]
     assert kinds[0] == kinds[1]
     np.testing.assert_allclose(device.scores, host.scores)
+
+
+@pytest.mark.parametrize("shape", ["gaussian", "laplace"])
+def test_points_are_brought_to_the_rows_of_a_function(place, shape, rng):
+    """Points that functional ANOVA draws are on the host, training rows where the fit was."""
+    X, points = rng.uniform(size=(20, 3)), WidthRows(rng.uniform(size=(7, 3)), {})
+    rest = [(shape, (0, 2), (1.0, 0.5))], np.ones(1), rng.normal(size=(20, 2)), np.zeros(2)
+    here, there = (WidthModel(*rest, WidthRows(rows, {})) for rows in (X, beside(X, place)))
+    np.testing.assert_allclose(there.decision(points), here.decision(points), atol=1e-12)

@@ -112,7 +112,7 @@ class WidthRows:
         room = HOST_BLOCK_BYTES if on_host(out) else DEVICE_BLOCK_BYTES
         height = max(1, room // (8 * max(1, there.rows)))
         for start in range(0, self.rows, height):
-            rows = slice(start, start + height)
+            rows = slice(start, min(start + height, self.rows))
             if shape == "laplace":
                 apart = -sums_of_differences(left[rows, :], right)
             else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...arrays import Array
-from ...backend import on_host, times, to_host
+from ...backend import beside, on_host, times, to_host
 from ...bases import WidthKernel, WidthRows
 from ...families.widths import ROUGH_MIXTURE, radial_nodes
 from ...limits import DEVICE_BLOCK_BYTES
@@ -75,17 +75,19 @@ class WidthModel:
     def decision(self, new: WidthRows) -> Array:
         """Return the function on new rows, of shape (n_new, c).
 
-        O(n_new n) for each column of each kernel; a block of kernel values is held at a time.
+        O(n_new n) for each column of each kernel; a block of kernel values is held at a time, where
+        the training rows are.
         """
         height, width = HEIGHT, WIDTH
         if not on_host(self.rows.values):
             height = width = int(np.sqrt(DEVICE_BLOCK_BYTES / 8))
         out = np.zeros((new.rows, self.alpha.shape[1])) + self.intercept
+        points = WidthRows(beside(new.values, self.rows.values), new.categories)
         for first in range(0, self.rows.rows, width):
             alpha = self.alpha[first : first + width]
             there = _slice(self.rows, first, first + width)
             for start in range(0, new.rows, height):
-                here = _slice(new, start, start + height)
+                here = _slice(points, start, start + height)
                 for kernel, theta in zip(self.kernels, self.theta.tolist(), strict=True):
                     if theta:
                         values = here.kernel(kernel, there)
@@ -142,4 +144,4 @@ class WidthModel:
 
 
 def _slice(rows: WidthRows, start: int, stop: int) -> WidthRows:
-    return WidthRows(rows.values[start:stop, :], rows.categories)
+    return WidthRows(rows.values[start : min(stop, rows.rows), :], rows.categories)
