@@ -11,7 +11,15 @@ import pytest
 
 from manykernels import MKLClassifierCV, MKLRegressor, MKLRegressorCV
 from manykernels.fitting import progress
-from manykernels.fitting.progress import Lines, Progress, Watch, current, watching
+from manykernels.fitting.progress import (
+    Lines,
+    Progress,
+    Watch,
+    choosing,
+    current,
+    model_shares,
+    watching,
+)
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 5))
@@ -184,3 +192,14 @@ def test_a_bar_on_a_terminal(monkeypatch):
 def test_without_rich_there_are_lines(monkeypatch):
     monkeypatch.setattr(progress, "find_spec", lambda name: None)
     assert not progress._has_screen()
+
+
+def test_models_of_a_path_with_widths_keep_those_of_the_first():
+    np.testing.assert_allclose(model_shares(4, False), [0, 0.25, 0.5, 0.75, 1])
+    shares = model_shares(4, True)
+    assert shares[1] > 0.9
+    assert shares[0] == 0
+    assert shares[-1] == 1
+    assert (np.diff(shares) > 0).all()
+    assert choosing(1, True) == 0.5
+    assert choosing(5, True) == pytest.approx(5 / 6)

@@ -18,7 +18,7 @@ from manykernels.solvers.widths import WidthSearch
 from manykernels.solvers.widths.evidence import Setting, WidthEvidence
 from manykernels.solvers.widths.held import HeldKernels
 from manykernels.solvers.widths.scores import WidthScores
-from manykernels.solvers.widths.search import Stage, at_noise, parameters
+from manykernels.solvers.widths.search import STAGES, Stage, at_noise, parameters, share_done
 from manykernels.solvers.widths.slide import WIDTH_SPREAD, slide, uneven
 from manykernels.solvers.widths.weighing import set_gap, weigh
 from manykernels.solvers.widths.whole import WholeKernel
@@ -334,3 +334,22 @@ def test_conjugate_gradients_end_where_rounding_leaves_no_solution(rng):
     assert np.all(np.isfinite(found))
     left = np.linalg.norm(target - rough @ found, axis=0)
     assert left.max() <= np.linalg.norm(target, axis=0).max() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("rows", [300, 1_000, 4_000, 40_000])
+def test_shares_of_a_search_rise_and_leave_some_for_all_rows(rows):
+    places = [0, *(i for i in (1, 2) if STAGES[i - 1].rows < rows)]
+    done = [
+        share_done(STAGES, place, rounds, rows)
+        for place in places
+        for rounds in range(1, STAGES[place].rounds + 1)
+    ]
+    assert all(0 < before <= after < 1 for before, after in pairwise(done))
+    assert (done[-1] < 0.5) == (rows == 40_000)  # the solve on all rows grows like their square
+
+
+def test_a_search_says_how_much_is_done(rng):
+    family, problem = drawn_problem(rng)
+    states = list(SHORT.iterate(problem, family, np.random.default_rng(0)))
+    shares = [state.share for state in states[:-1]]
+    assert 0 < shares[0] < shares[-1] < 1

@@ -159,6 +159,7 @@ def fit(
         read,
         split_table,
     )
+    from ..tables.fitting import CHOSEN
 
     console, verbose = Console(as_json), 0 if quiet else 1
     limit = seconds_of(seconds, how_sure)
@@ -207,7 +208,8 @@ def fit(
         rows = split.test if len(split.test) else split.train
         truth = split.y_test if len(split.test) else split.y_train
         written["report"] = str(reports.write(fitted, rows, truth, report))
-    show_fit(console, fitted, top, written, split.notes)
+    said = [note for note in fitted.summary["notes"] if verbose and note.startswith(CHOSEN)]
+    show_fit(console, fitted, top, written, [*split.notes, *said])
 
 
 @problems()

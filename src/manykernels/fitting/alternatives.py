@@ -19,7 +19,7 @@ from ..rows import Prepared
 from ..spec import Spec, Widths
 from .crossval import Choice, crossval, splits_of
 from .default_folds import distinct_rows
-from .progress import current
+from .progress import choosing, current
 
 FEWEST_JUDGED = 20
 """Rows below which nothing is judged and the simplest alternative is taken. Set by judgement."""
@@ -39,7 +39,7 @@ BOTH_SECONDS = 300.0
 """Seconds of ``max_time`` from which on ``"both"`` is tried too: it takes about twice the time of
 ``"widths"``, and predicts hardly better (``docs/benchmarks/tables.md``)."""
 
-EFFORT = {"ridge": 1, "monomials": 8, "greedy": 2, "auto": 15, "widths": 40, "both": 60}
+EFFORT = {"ridge": 1, "monomials": 6, "greedy": 2, "auto": 12, "widths": 45, "both": 65}
 """Work of the alternatives relative to each other, for the time left. Rough means of processor
 seconds on tables of 500 to 4,000 rows."""
 
@@ -101,11 +101,14 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
     found: dict[str, tuple[Choice, Prepared | None]] = {}
     watch, cut_short = current(), False
     total, done, clock = sum(EFFORT[one.label] for one in able), 0, deadline.current().part(JUDGING)
+    share = judging(able, len(splits), rows.count)
     for one in able:
         left, done = total - done, done + EFFORT[one.label]
         if watch is not None:
-            first = (done - EFFORT[one.label]) / total
-            watch.within(f"kernels {one.label!r}", JUDGING * first, JUDGING * done / total)
+            first = done - EFFORT[one.label]
+            folds = choosing(len(splits), isinstance(one.family, Widths))  # no fit to all rows
+            end = first + EFFORT[one.label] / folds
+            watch.within(f"kernels {one.label!r}", share * first / total, share * end / total)
         assert one.search is not None
         limited = replace(one, search=replace(one.search, cv=splits)).kept_at("judged", one.label)
         limited = limited.on_rows(judged.count, len(rows.names))
@@ -134,7 +137,7 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
             ConvergenceWarning,
         )
     if watch is not None:
-        watch.within("", JUDGING, 1.0)
+        watch.within("", share, 1.0)
     chosen = next(one for one in able if one.label == taken)
     means = {label: float(parts.sum()) for label, parts in losses.items()}
     words = _words(taken, means, judged.count, len(splits), notes)
@@ -148,7 +151,23 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
 
 
 JUDGING = 0.7
-"""Share of the work of a fit that the choice is taken to be, for the time left."""
+"""Share of ``max_time`` that the choice may take."""
+
+SOLVE_ROWS = 20_000
+"""Rows from which on the solve of a model with widths on all rows takes longer than the search for
+them; it grows like the square of the rows."""
+
+
+def judging(able: Sequence[Spec], folds: int, rows: int) -> float:
+    """Return the share of the work that the choice is taken to be, for the time left.
+
+    What comes after it is the fit of the alternative of most effort on all rows.
+    """
+    choice = sum(EFFORT[one.label] for one in able)
+    final = max(EFFORT[one.label] for one in able) / folds
+    if any(isinstance(one.family, Widths) for one in able):
+        final *= 1 + (rows / SOLVE_ROWS) ** 2
+    return choice / (choice + final)
 
 
 def affordable(spec: Spec, rows: Any, count: int) -> tuple[list[Spec], list[str]]:

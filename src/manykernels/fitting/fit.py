@@ -17,11 +17,11 @@ from ..function import Function
 from ..notices import InterruptedWarning, notify
 from ..rows import Prepared, Rows
 from ..solvers import Result, remembered
-from ..spec import Spec
+from ..spec import Spec, Widths
 from .alternatives import best_alternative
 from .both import with_terms
 from .crossval import Choice, crossval
-from .progress import CHOOSING, Progress, watching
+from .progress import Progress, choosing, watching
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,8 @@ def fit(spec: Spec, rows: Rows) -> Outcome:
             return learn(spec, rows, prepared) if spec.learn else weigh(spec, rows, prepared)
         choice, prepared, cut_short = crossval(spec, rows)
         if watch is not None:
-            watch.stage("all rows", CHOOSING, 1.0)
+            widths = isinstance(spec.family, Widths)
+            watch.stage("all rows", choosing(len(choice.folds), widths), 1.0)
         found = settle(spec, rows, choice, prepared)
         return replace(found, interrupted=cut_short or found.interrupted)
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..deadline import current as current_deadline
 from ..deadline import keeping
+from ..families import WidthFamily
 from ..function import Function, without_shares
 from ..limits import PATH_COLUMNS, PATH_FEATURES
 from ..rows import Prepared, Rows
@@ -19,7 +20,7 @@ from ..spec import Spec
 from .both import with_terms
 from .choose import SMALL_FEATURES, Candidate
 from .kept import KeptPath
-from .progress import CHOOSING, Progress, current
+from .progress import Progress, choosing, current, model_shares
 
 FOLD_TOL = 3.0
 """Tolerance of the models of folds, which are only compared, relative to that of the last fit. Set
@@ -126,15 +127,17 @@ class FoldRows:
         if spec.greedy is not None:
             rounds = None if kept is None else kept.slot
             grown = fits.grow(spec.greedy, stop, rng, rounds)
-        watch, share = current(), CHOOSING / (len(candidates) * count * fold.of)
+        widths = isinstance(family, WidthFamily)
+        watch, share = current(), choosing(fold.of, widths) / len(candidates)
+        before = model_shares(count, widths)
         label = f"degree {candidate.degree}"
         label += f", fold {fold.number + 1} of {fold.of}" if fold.of > 1 else ""
         last: Result | None = None
         known = [] if kept is None or grown is not None else kept.read(rng)
         for place, size in enumerate(candidate.sizes.tolist()):
             if watch is not None:
-                done = (number * count + place) * fold.of + fold.number
-                watch.stage(label, done * share, (done + 1) * share)
+                parts = np.linspace(before[place], before[place + 1], fold.of + 1) + number
+                watch.stage(label, *(parts[fold.number : fold.number + 2] * share))
             judged, rounds = None, None
             if place < len(known):
                 result, judged, flags = known[place]

@@ -20,7 +20,7 @@ from joblib import Parallel, delayed
 from .. import deadline
 from ..deadline import Deadline, OutOfTimeError, keeping
 from ..rows import Rows
-from ..spec import Spec
+from ..spec import Spec, Widths
 from .choose import Candidate, ended
 from .folds import Fold, FoldRows, Scored
 from .kept import kept_by_fold
@@ -96,7 +96,8 @@ def in_step(
                         fold.models.append(model)
                         if model.interrupted:
                             return paths, True
-                    _tell(own, count, candidate, len(candidates) - number - 1)
+                    if not isinstance(spec.family, Widths):
+                        _tell(own, count, candidate, len(candidates) - number - 1)
                     ready = all(fold.complete for fold in own)
                     if ready or over(own, count, candidate, spec.greedy is not None):
                         break
@@ -106,7 +107,7 @@ def in_step(
 
 
 def _tell(folds: Sequence[FoldPath], count: int, candidate: Candidate, paths: int) -> None:
-    """Tell who watches the fit of a finished step of a path."""
+    """Tell who watches the fit of a finished step of a path, whose steps cost more and more."""
     watch = current()
     if watch is not None:
         scores = [

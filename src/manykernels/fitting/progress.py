@@ -47,6 +47,26 @@ FINAL_MODELS = 2.5
 concrete; on other tables 1 to 4."""
 
 
+FIRST_WIDTHS = 0.95
+"""Share of the work of a path with free widths that its first model is: it learns the widths, which
+the others keep."""
+
+
+def choosing(folds: int, widths: bool) -> float:
+    """Return the share of the work of a cross-validated fit that is done when the folds are.
+
+    A fold that learns widths takes as long as the fit to all rows.
+    """
+    return folds / (folds + 1) if widths else CHOOSING
+
+
+def model_shares(count: int, widths: bool) -> Array:
+    """Return the shares of the work of a path that are done before each model, and 1 at its end."""
+    if not widths or count < 2:
+        return np.linspace(0, 1, count + 1)
+    return np.append(0.0, np.linspace(FIRST_WIDTHS, 1, count))
+
+
 def steps_left(losses: Array, most: int) -> int:
     """Guess how many models a path still has, from the mean losses of those so far.
 
@@ -286,7 +306,9 @@ class Progress:
         known = isfinite(gap) and gap > 0
         certified = f", gap {gap:.2g} ({state.certificate.kind})" if known else ""
         number, models = self.place
-        share = self._share(state.k - 1, record["seconds"], gap if known else inf)
+        share = getattr(state, "share", None)
+        if share is None:
+            share = self._share(state.k - 1, record["seconds"], gap if known else inf)
         self.watch.report(
             (f"model {number + 1} of at most {models}, " if models > 1 else "")
             + f"round {state.k - 1}, best {state.active} of {self.many} kernels, "

@@ -279,6 +279,10 @@ def new_estimator(split: Split, settings: Settings, verbose: int) -> TableEstima
     )
 
 
+CHOSEN = "the kind of model was chosen from the data"
+"""How the note begins that says which, and why."""
+
+
 def finished(
     split: Split,
     settings: Settings,
@@ -297,7 +301,7 @@ def finished(
             "--degree 2 for terms of two, which may take long."
         )
     if hasattr(estimator, "chosen_"):
-        notes.append(f"the kind of model was chosen from the data: {estimator.chosen_}")
+        notes.append(f"{CHOSEN}: {estimator.chosen_}")
     for warning in caught:
         known = issubclass(warning.category, InterruptedWarning | ConvergenceWarning)
         note = str(warning.message)

@@ -51,6 +51,8 @@ class SearchState:
         Their predictor on the rows of the round.
     finish : callable
         Returns their predictor on all rows and its certificate.
+    share : float
+        Share of the search that is done, as its rows, rounds and steps let expect.
     kept : callable
         What the search goes on from; see :class:`~..base.State`.
     """
@@ -59,6 +61,7 @@ class SearchState:
     found: Found
     solution: DualSolution
     finish: Callable[[], tuple[DualSolution, Certificate]]
+    share: float
     kept: Callable[[], dict[str, Any]] | None = None
 
     certificate = UNKNOWN
