@@ -87,7 +87,7 @@ def test_noisy_lines_are_left_to_ridge_regression(rng):
     assert model.kernels_ == "ridge"
     best = min(model.kernels_losses_, key=model.kernels_losses_.get)
     assert f"{model.kernels_losses_['ridge']:.4g}" in model.chosen_
-    assert ("none is better by a standard error" in model.chosen_) == (best != "ridge")
+    assert ("none is better by 1.5 standard errors" in model.chosen_) == (best != "ridge")
 
 
 def test_losses_are_those_of_cross_validation(rng):

@@ -76,3 +76,13 @@ def test_a_sorted_table_has_folds_like_any_other(rng):
     rows = rows_of(X, X[:, 0])
     means = [X[test].mean() for _, test in default_folds(search(), rows)]
     assert np.ptp(means) < 1.0
+
+
+def test_rare_classes_keep_their_share_of_the_rows_drawn(rng):
+    """Of each class as many as it has, but five at the least, so that it is on both sides."""
+    y = np.repeat([0.0, 1.0, 2.0], [3_600, 392, 8])
+    rows = rows_of(rng.normal(size=(4_000, 2)), y, classes=[0, 1, 2])
+    ((train, test),) = default_folds(search(split_rows=100, most_rows=1_000), rows)
+    drawn = np.bincount(y[np.concatenate([train, test])].astype(int))
+    assert drawn.tolist() == [900, 98, 5]
+    assert np.bincount(y[test].astype(int)).tolist() == [180, 20, 1]

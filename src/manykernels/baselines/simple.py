@@ -148,7 +148,7 @@ def linear_model(classes: bool) -> Pipeline:
     last: Any = RidgeCV(np.logspace(-3, 5, 17))
     if classes:
         grid: dict[str, Any] = {"Cs": np.logspace(-3, 2, 6), "l1_ratios": (0,), "cv": 3}
-        last = LogisticRegressionCV(**grid, scoring="accuracy", use_legacy_attributes=False)
+        last = LogisticRegressionCV(**grid, scoring="neg_log_loss", use_legacy_attributes=False)
     return make_pipeline(StandardScaler(), last)
 
 

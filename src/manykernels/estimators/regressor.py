@@ -37,7 +37,7 @@ class MKLRegressor(Regression, PlainMKL):
         whichever predicts best on rows left out, of ridge regression, monomials with p = 1, greedy
         selection of monomials, ``"auto"``, ``"widths"`` and, with a ``max_time`` of 300 seconds or
         more, ``"both"``: on the same five folds (a held-out fifth from 1,500 rows on, of 5,000 rows
-        at most). Ridge regression is taken unless another is better by a standard error; what
+        at most). Ridge regression is taken unless another is better by 1.5 standard errors; what
         would take long on many rows or columns is left out. ``"precomputed"``: X is the
         matrix of one kernel. A list: each item a name, a callable ``k(X, Y)``, a
         scikit-learn kernel, a map of :mod:`manykernels.feature_maps` or a

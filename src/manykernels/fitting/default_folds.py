@@ -14,7 +14,7 @@ from .splits import DEFAULT_FOLDS
 
 
 def default_folds(search: Search, rows: Any) -> list[tuple[Array, Array]]:
-    """Return five folds, or a fifth held out where rows are many; of classes a share each.
+    """Return five folds, or a fifth held out where rows are many; of classes their share each.
 
     Rows are drawn by their values, not by their places: folds do not depend on the order of rows, a
     sorted table is no worse than another, equal rows are never on both sides, and a row of weight
@@ -32,14 +32,18 @@ def default_folds(search: Search, rows: Any) -> list[tuple[Array, Array]]:
     kinds = ranks(rows, live)
     order = np.random.default_rng(0).permutation(int(kinds.max()) + 1)[kinds]
     count, most = int(kinds.max()) + 1, search.most_rows
-    numbers = _places(order, labels if len(rows.classes) else np.zeros(len(live)))
+    labels = labels if len(rows.classes) else np.zeros(len(live))
+    numbers = _places(order, labels)
     if count < search.split_rows:
         folds = numbers % min(DEFAULT_FOLDS, int(numbers.max()) + 1)
         return [(live[folds != fold], live[folds == fold]) for fold in range(int(folds.max()) + 1)]
     test = numbers % DEFAULT_FOLDS == 0
     if most is None or count <= most:
         return [(live[~test], live[test])]
-    drawn = numbers < numbers.max() * most / count
+    sizes = np.empty(len(live), dtype=np.int64)
+    for label in np.unique(labels):
+        sizes[labels == label] = numbers[labels == label].max() + 1
+    drawn = numbers < np.maximum(sizes * most / count, DEFAULT_FOLDS)  # of each class its share
     return [(live[drawn & ~test], live[drawn & test])]
 
 

@@ -138,9 +138,11 @@ class Terms:
         listed = self.names if names is None else list(names)
         frame = pd.DataFrame(self.parts(bases, listed, output), columns=listed)
         if names is None:
-            constant = "intercept" if "intercept" not in listed else "(intercept)"
-            frame.insert(0, constant, float(predictor.intercept[output]))
-            if predictor.closed and len(predictor.indices) < predictor.family.distinct:
+            name = "intercept" if "intercept" not in listed else "(intercept)"
+            frame.insert(0, name, float(predictor.intercept[output]))
+            constant = all(len(predictor.family.factors(i)) for i in predictor.indices)
+            unlisted = predictor.family.distinct - len(predictor.indices)
+            if predictor.closed and unlisted > constant:  # not the constant kernel alone
                 whole = predictor.decision(bases)[:, output]
                 frame[OTHERS] = whole - frame.sum(axis=1).to_numpy()
         return frame

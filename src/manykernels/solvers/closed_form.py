@@ -44,7 +44,8 @@ class ClosedForm:
     The kernel is :math:`\sum_d \rho_d^{-2} Q_d` for a product family. With fewer features than
     rows it is a ridge problem in feature space, else one with an n x n matrix. Of a family of
     more than 10,000 kernels the result lists those that 1,000 draws from q hit; of a continuum,
-    or where there is no time for that, none.
+    or where there is no time for that, none. Beside an intercept the constant kernel, which adds
+    nothing then, is not listed.
     """
 
     needs: ClassVar[Needs] = Needs(lambda p: p == 2, "p = 2", summed=True)
@@ -55,6 +56,8 @@ class ClosedForm:
         """Yield the solution."""
         small = family.listable and family.distinct <= LISTED_KERNELS
         indices: list[Index] = family.indices() if small else []
+        if problem.intercept:  # dual points add up to zero: the constant kernel adds nothing
+            indices = [index for index in indices if len(family.factors(index))]
         system: System | None = None
         if small and family.distinct < family.rows:
             system = system_of(family, indices, np.ones(len(indices)))
