@@ -13,8 +13,9 @@ from manykernels.baselines import HierarchicalKernelLearning, LpNormMKL
 from manykernels.bases import FeatureBlocks
 from manykernels.deadline import NEVER, Deadline, OutOfTimeError
 from manykernels.families import ProductFamily
+from manykernels.function.importance import measure
 from manykernels.limits import SIDE_ENTRIES
-from manykernels.losses import Squared
+from manykernels.losses import Logistic, Squared
 from manykernels.objective import Problem
 from manykernels.solvers import loop
 
@@ -158,3 +159,29 @@ def test_products_that_do_not_fit_in_memory_are_refused(rng):
     X, y = drawn(rng, 60, 12)
     with pytest.raises(ValueError, match=r"degree must be such that .* Use a smaller degree"):
         MKLRegressor(kernels="spline", degree=12, max_memory="2GB").fit(X, y)
+
+
+@pytest.mark.parametrize("kind", ["rbf", "widths"])
+def test_kernels_of_many_columns_look_at_the_clock(clock, rng, kind):
+    """Matrices and scales are made column by column; a second is over after fifty looks."""
+    X, y = drawn(rng, 20, 300)
+    with pytest.raises(TimeoutError, match="max_time"):
+        MKLRegressor(kernels=kind, degree=1, alpha=1e-3, max_time=1).fit(X, y)
+    assert clock.time < 100 + 3
+
+
+@pytest.mark.parametrize("loss", [Squared(), Logistic()])
+def test_there_is_no_loss_without_terms_where_time_is_over(clock, rng, loss):
+    parts, y = rng.normal(size=(30, 40)), np.sign(rng.normal(size=(30, 1)))
+    fitted = parts.sum(axis=1, keepdims=True) / 40
+    problem = Problem(y, np.full(30, 1 / 30), loss, 1e-3, 1.0, True)
+
+    def part(own):
+        return parts[:, own].sum(axis=1, keepdims=True) / 40
+
+    given = part, np.arange(40), fitted, problem
+    spreads, losses = measure(*given)
+    assert np.isfinite(losses).all()
+    with deadline.allowed(0.01):
+        assert measure(*given)[1] is None
+        np.testing.assert_array_equal(measure(*given)[0], spreads)

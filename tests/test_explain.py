@@ -3,11 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
 
 from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV
 from manykernels.baselines import LpNormMKL
+from manykernels.function.importance import losses_without
 from manykernels.function.terms import OTHERS
 from manykernels.kernels import Precomputed
+from manykernels.losses import Squared
+from manykernels.objective import Problem
 
 rng = np.random.default_rng(0)
 X = pd.DataFrame(rng.normal(size=(80, 4)), columns=["u", "v", "w", "z"])
@@ -143,3 +147,41 @@ def test_products_with_a_matrix_are_no_functions_of_columns():
     model = MKLRegressor(kernels=kernels, degree=2, alpha=1e-3).fit(rows, y)
     assert model.function_.terms.columns("rbf(x1)") == [1]
     assert model.function_.terms.columns("all * rbf(x1)") == []
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_losses_without_terms_are_those_of_a_general_minimiser(rng, outputs):
+    """Others are scaled anew by least squares with the penalty at which the function is optimal."""
+    weights = rng.gamma(2.0, size=40)
+    weights /= weights.sum()
+    y = rng.normal(size=(40, outputs))
+    features = rng.normal(size=(40, 5))
+    root = np.sqrt(weights)[:, None]
+    ridge = np.vstack([root * features, np.sqrt(0.2) * np.eye(5)])
+    target = np.vstack([root * (y - weights @ y), np.zeros((5, outputs))])
+    coefficients = np.linalg.lstsq(ridge, target, rcond=None)[0]
+    parts = np.vstack([features * coefficients[:, c] for c in range(outputs)])
+    fitted = features @ coefficients + weights @ y
+    problem = Problem(y, weights, Squared(), 0.2, 1.0, True)
+    found = losses_without(parts, fitted, problem)
+
+    long, heavy = y.T.ravel(), np.tile(weights, outputs)
+    slope = heavy * (fitted.T.ravel() - long)
+    penalty = np.maximum(-(parts.T @ slope), 0)
+
+    def risk(left_out):
+        inside = [g for g in range(5) if g != left_out]
+
+        def errors(x):
+            constants = np.repeat(x[len(inside) :], 40)
+            return parts[:, inside] @ x[: len(inside)] + constants - long
+
+        def objective(x):
+            return heavy @ errors(x) ** 2 / 2 + penalty[inside] @ x[: len(inside)] ** 2 / 2
+
+        best = minimize(objective, np.ones(len(inside) + outputs), tol=1e-14, method="BFGS").x
+        return heavy @ errors(best) ** 2
+
+    whole = np.sum(weights @ (y - weights @ y) ** 2)
+    expected = [(risk(g) - risk(None)) / whole for g in range(5)]
+    np.testing.assert_allclose(found, expected, atol=1e-6)

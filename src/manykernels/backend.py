@@ -116,9 +116,10 @@ def double(matrix: Any) -> Any:
 
 
 def filled(value: float, shape: tuple[int, ...], matrix: Any, bits: int = 64) -> Any:
-    """Return an array of one value next to a matrix."""
+    """Return an array of one value next to a matrix; memory of zeros is touched when it is used."""
     if isinstance(matrix, HOST_ARRAYS):
-        return np.full(shape, value, dtype=f"float{bits}")
+        dtype = f"float{bits}"
+        return np.full(shape, value, dtype=dtype) if value else np.zeros(shape, dtype=dtype)
     xp = namespace(matrix)
     return xp.full(shape, value, dtype=getattr(xp, f"float{bits}"), device=compat.device(matrix))
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..backend import HOST, beside, filled, on_host
 from ..bases import GramStack
+from ..deadline import check as check_time
 from .base import KernelSet
 from .functions import KernelFunction, Precomputed, check_gram, rbf, refuse_large
 
@@ -82,6 +83,7 @@ class FunctionKernels(KernelSet):
         bits = 64 if on_host(place) else 32
         grams = filled(0.0, (len(self.functions), *shape), place, bits)
         for j, function in enumerate(self.functions):
+            check_time()
             if function is rbf and not on_host(place):
                 values = rbf(beside(left[j], place), beside(right[j], place))
                 grams[j, :, :] = beside(values, place, grams.dtype)

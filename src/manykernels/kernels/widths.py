@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import Array, Product
 from ..backend import HOST, beside, namespace
 from ..bases import FeatureBlocks, TermRows, WidthRows
+from ..deadline import check
 from ..feature_maps import even_weights, ranks_of
 from .base import KernelSet
 
@@ -58,10 +59,12 @@ class WidthKernels(KernelSet):
     ) -> WidthRows:
         """Learn the scales of the columns; return the training rows on them."""
         weights = even_weights(raw) if weights is None else weights
-        self.scales_of = [
-            (np.unique(raw[:, column]),) if category else half_ranks(raw[:, column], weights)
-            for (column,), category in zip(self.columns, self.categorical, strict=True)
-        ]
+        self.scales_of = []
+        for (column,), category in zip(self.columns, self.categorical, strict=True):
+            check()
+            values = raw[:, column]
+            scale = (np.unique(values),) if category else half_ranks(values, weights)
+            self.scales_of.append(scale)
         return self.on(X, raw, place)
 
     def on(
