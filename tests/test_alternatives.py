@@ -1,7 +1,10 @@
 """Nothing set: which kind of model is chosen, and what is said of it."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -129,3 +132,13 @@ def test_the_strength_is_chosen_with_the_kind(rng):
     alone = MKLRegressorCV(kernels="linear", degree=1, p=2.0).fit(train, y)
     assert model.alpha_ == alone.alpha_
     np.testing.assert_allclose(model.predict(train), alone.predict(train))
+
+
+def test_what_does_not_fit_in_memory_is_not_tried(rng):
+    X = rng.normal(size=(60, 400))
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)  # nothing was stopped by max_time
+        model = MKLRegressorCV(max_memory="3MB", random_state=0).fit(X, y)
+    assert "'auto' was not tried: it takes more than max_memory" in model.chosen_
+    assert "auto" not in model.kernels_losses_

@@ -348,3 +348,27 @@ def test_weights_that_leave_one_row_end_in_an_answer(rng):
     model = MKLRegressor(kernels="spline", degree=2, p=1, alpha=0.01, max_iter=20)
     model.fit(X, X[:, 0], sample_weight=weights)
     assert model.predict(X[:1]) == pytest.approx(X[:1, 0], rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_more_lengths_than_rows_can_tell_apart(seed):
+    """No step leads up, and sixty lead near the least value, that of nonnegative least squares."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(20, 60)) * np.geomspace(1, 30, 60)
+    target = features @ np.maximum(rng.normal(size=60), 0) + rng.normal(size=20)
+    matrix = features.T @ features + 1e-3
+    right = features.T @ target - 0.5
+    root = np.vstack([features, np.full(60, np.sqrt(1e-3))])
+    # minus 0.5 in each slope is a target of the last row
+    best = nnls(root, np.append(target, -0.5 / np.sqrt(1e-3)))[0]
+
+    def value(x):
+        return x @ matrix @ x / 2 - right @ x
+
+    x = np.abs(rng.normal(size=60))
+    for _ in range(60):
+        before = value(x)
+        x = x + nonnegative_minimum(matrix, right - matrix @ x, x)
+        assert x.min() >= 0
+        assert value(x) <= before + 1e-9 * abs(before)
+    assert value(x) <= value(best) + 1e-5 * abs(value(best))

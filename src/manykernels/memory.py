@@ -20,6 +20,10 @@ PRICING_COPY = 0.5
 precision."""
 
 
+class NoRoomError(ValueError):
+    """Raised where base kernels alone take more memory than a fit may hold."""
+
+
 def machine_bytes() -> int:
     """Return the memory of this machine, zero where the system does not tell."""
     try:
@@ -49,13 +53,13 @@ def room_beside(bases: int, explicit: bool, allowed: int) -> int:
     """Return the bytes that are left for the rest of a fit.
 
     ``bases`` are the bytes of the base kernels, which a fit holds in any case; beside features, if
-    kernels are ``explicit``, there is a copy for pricing. Raises ValueError if they are more than
-    what is allowed.
+    kernels are ``explicit``, there is a copy for pricing. Raises :class:`NoRoomError` if they are
+    more than what is allowed.
     """
     needed = int(bases * (1 + PRICING_COPY)) if explicit else bases
     if needed > allowed:
         what = "functions of columns" if explicit else "kernel matrices"
-        raise ValueError(
+        raise NoRoomError(
             f"max_memory must be more than the {needed / 2**20:,.0f} MB that the {what} take on "
             f"these rows; got {allowed / 2**20:,.0f} MB. Use a larger max_memory, fewer columns or "
             "rows, or a Dask collection, whose rows are never all in memory."

@@ -14,6 +14,7 @@ from .. import deadline
 from ..arrays import Array
 from ..deadline import OutOfTimeError, keeping
 from ..limits import JUDGED_ROWS, PLAIN_STRENGTH, WIDTH_COLUMNS, WIDTH_ROWS
+from ..memory import NoRoomError
 from ..notices import notify
 from ..rows import Prepared
 from ..spec import Spec, Widths
@@ -100,7 +101,7 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
     whole = judged is rows
     losses: dict[str, Array] = {}
     found: dict[str, tuple[Choice, Prepared | None]] = {}
-    watch, cut_short = current(), False
+    watch, cut_short, late = current(), False, False
     total, done, clock = sum(EFFORT[one.label] for one in able), 0, deadline.current().part(JUDGING)
     share = judging(able, len(splits), rows.count)
     for one in able:
@@ -118,6 +119,12 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
                 choice, prepared, cut_short = crossval(limited, judged)
         except OutOfTimeError:  # it is not judged
             notes.append(f"{one.label!r} was not tried: there was no time")
+            late = True
+            continue
+        except NoRoomError:
+            if one is able[-1] and not losses:
+                raise
+            notes.append(f"{one.label!r} was not tried: it takes more than max_memory")
             continue
         losses[one.label] = _losses(one, choice, judged)
         found[one.label] = choice, prepared if whole else None
@@ -131,7 +138,7 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
     if not losses:
         raise OutOfTimeError(clock.max_time)
     taken = _taken(losses)
-    if len(losses) < len(able) and not cut_short:
+    if late and not cut_short:
         notify(
             f"Stopped by max_time={clock.max_time:g}: of {len(able)} kinds of models {len(losses)} "
             f"were compared; {taken!r} was taken. Raise max_time, or ask for one kind.",

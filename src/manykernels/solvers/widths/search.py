@@ -70,11 +70,11 @@ class Stage:
     steps: int
 
     def cost(self, rows: int) -> float:
-        """Return roughly what a round costs on a table of so many rows, in steps on one row."""
-        return float(self.steps * min(self.rows, rows) ** STEP_GROWTH)
+        """Return what a round costs on a table of some rows, in steps of a table of one row."""
+        return float(self.steps * min(self.rows, rows) ** SLIDE_GROWTH)
 
 
-STEP_GROWTH = 2.5
+SLIDE_GROWTH = 2.5
 """Power of the rows by which a step of a slide costs more: kernels take their square, Cholesky
 factors their cube."""
 
@@ -209,7 +209,7 @@ def share_done(stages: Sequence[Stage], place: int, rounds: int, rows: int) -> f
     """
     last = next((i for i, stage in enumerate(stages) if stage.rows >= rows), len(stages) - 1)
     usual = [min(stage.rounds, USUAL_ROUNDS) * stage.cost(rows) for stage in stages[: last + 1]]
-    end = rows**2 * min(rows, stages[-1].rows) ** (STEP_GROWTH - 2) / 4
+    end = rows**2 * min(rows, stages[-1].rows) ** (SLIDE_GROWTH - 2) / 4
     part = min(rounds / min(stages[place].rounds, USUAL_ROUNDS), 1.0)
     return (sum(usual[:place]) + part * usual[place]) / (sum(usual) + end)
 
