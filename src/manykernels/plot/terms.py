@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KINDS = {
-    0: ("constant", GREY),
+    0: ("constant or rest", GREY),
     1: ("single variables", BLUE),
     2: ("pairs", ORANGE),
     3: ("triples", GREEN),
@@ -134,7 +134,7 @@ class TermsDisplay(SpreadsDisplay):
         figure: Any = ax.figure
         beside = offset_copy(ax.transData, figure, 9, 0, units="points")
         handles = []
-        for stands, words in ((True, "sure"), (False, "only useful for prediction")):
+        for stands, words in ((True, "sure"), (False, "not sure")):
             places = [i for i, sure in enumerate(self.sure) if sure == stands]
             look: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": GREY}
             look |= {"markersize": 5, "markerfacecolor": GREY if stands else "none"}
