@@ -255,6 +255,13 @@ def test_figures_mark_the_terms_that_stand(rows, model, test):
     pyplot.close("all")
 
 
+def test_report_backs_usefulness_by_rows_held_out_only(rows, model, test, tmp_path):
+    for useful, said in ((True, True), (None, False)):
+        summary = {"useful": useful}
+        page = report.write(model, *rows, tmp_path / "r.html", how_sure=test, summary=summary)
+        assert ("may be useful for prediction" in page.read_text("utf-8")) == said
+
+
 def test_report_says_it_in_words_and_in_a_table(rows, model, test, tmp_path):
     page = report.write(model, *rows, tmp_path / "r.html", how_sure=test).read_text("utf-8")
     section = page.split('<section id="sure">')[1].split("</section>")[0]

@@ -36,6 +36,7 @@ from manykernels.plot import (  # noqa: E402
     PredictionsDisplay,
     TermsDisplay,
 )
+from manykernels.plot.spreads import TermSpread  # noqa: E402
 from manykernels.plot.style import BLUE, GREEN, ORANGE, RED, shorten, shorten_term  # noqa: E402
 
 rng = np.random.default_rng(0)
@@ -253,6 +254,15 @@ def test_network_shows_totals_and_interactions():
         corners = display.nodes_.get_offsets()[list(group)]
         assert np.allclose(polygon.get_xy()[:-1], corners)
         assert to_hex(polygon.get_edgecolor()) == GREEN
+
+
+def test_the_rest_of_a_function_is_not_counted():
+    everything = [TermSpread("a", ("a",), 2.0), TermSpread("other terms", (), 1.0)]
+    everything.append(TermSpread("b", ("b",), 0.5))
+    display = TermsDisplay._of(everything, everything[:2], ["a", "b"]).plot()
+    assert display.ax_.get_title() == "1 of 2 terms"
+    assert TermsDisplay._of(everything, everything, ["a", "b"]).plot().ax_.get_title() == ""
+    pyplot.close("all")
 
 
 def test_a_pair_that_hardly_matters_has_a_thin_edge_and_no_zero():

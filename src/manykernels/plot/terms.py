@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..estimators.validation import column_names
+from ..function.terms import OTHERS
 from ..how_sure import how_sure_of
 from .spreads import Spreads, SpreadsDisplay, check_family, largest, measure_of, term_spreads
 from .style import BLUE, GREEN, GREY, ORANGE, PURPLE, say, shorten_term
@@ -26,6 +27,11 @@ KINDS = {
 """Name and colour of terms, by their number of variables; the last holds for more of them too."""
 
 
+def is_rest(name: str, order: int) -> bool:
+    """Tell whether a line is the rest of a function, which is no term."""
+    return name == OTHERS and not order
+
+
 class TermsDisplay(SpreadsDisplay):
     """Spread by term, as horizontal bars.
 
@@ -41,7 +47,7 @@ class TermsDisplay(SpreadsDisplay):
     orders : array-like of shape (n_terms,)
         Their numbers of variables.
     total : int
-        Number of terms that the model has.
+        Number of terms that the model has, without the rest.
     sure : sequence of bool, optional
         Which of the terms stand; they have a filled circle, the others an empty one.
 
@@ -89,7 +95,7 @@ class TermsDisplay(SpreadsDisplay):
             [term.name for term in chosen],
             [term.spread for term in chosen],
             [len(term.variables) for term in chosen],
-            len(everything),
+            sum(not is_rest(term.name, len(term.variables)) for term in everything),
         )
 
     def _size(self) -> tuple[float, float]:
@@ -115,8 +121,10 @@ class TermsDisplay(SpreadsDisplay):
         ax.set_xlim(left=0)
         ax.set_xlabel(self.measure.replace(": ", ":\n"))
         ax.spines[["top", "right"]].set_visible(False)
-        if count < self.total:
-            ax.set_title(f"{count} of {self.total} terms", fontsize="medium")
+        pairs = zip(self.terms, self.orders.tolist(), strict=True)
+        shown = sum(not is_rest(*pair) for pair in pairs)
+        if shown < self.total:
+            ax.set_title(f"{shown} of {self.total} terms", fontsize="medium")
         from matplotlib.patches import Patch
 
         present = [KINDS[kind] for kind in np.unique(kinds).tolist()]

@@ -97,7 +97,7 @@ class Subject:
     @cached_property
     def _judged(self) -> tuple[list[str], bool | None]:
         if self.believed:
-            return [], self.summary.get("useful")
+            return [], None
         return remarks(self.estimator, self.X, self.y, self.simple, self.where)
 
     @property

@@ -35,7 +35,8 @@ def sure_section(subject: Subject) -> Markup:
     """Return sentences and the table of groups, or how to get them."""
     if subject.how_sure is None:
         return element("p", f"{how_to_run(subject.summary.get('command'))}.", class_="note")
-    said = subject.how_sure.sentences(subject.table, subject.useful)
+    # Of rows held out by the fit: others may be those that it was fitted to.
+    said = subject.how_sure.sentences(subject.table, subject.summary.get("useful"))
     return join(*(element("p", text) for text in said), group_table(subject.how_sure))
 
 
