@@ -307,6 +307,20 @@ def test_nothing_is_wider_than_the_screen(page, width):
         assert find(page, ".effect:not([hidden]) svg").is_displayed()
 
 
+def test_a_phone_shows_all_columns_of_the_terms(page):
+    resize(page, 390)
+    inner, outer = page.execute_script(
+        "const s = document.querySelector('#terms .scroll'); return [s.scrollWidth, s.clientWidth]"
+    )
+    assert inner == outer
+    for key in ("term", "spread", "second", "sign"):
+        assert find(page, f"th.{key} button").is_displayed()
+    assert not find(page, "th.variables").is_displayed()
+    # Where there is more than fits, an edge has a shade.
+    shade = find(page, ".scroll").value_of_css_property("background-image")
+    assert shade.count("linear-gradient") == 4
+
+
 def test_on_paper_all_plots_are_there_and_no_buttons_to_press(page):
     find(page, "#theme").click()  # a dark screen does not make dark paper
     emulate(page, "light", "print")

@@ -161,7 +161,7 @@ WEAK = Group(("b",), (1.0,), 0.4, 1.0, False)
             spreads(a=0.7, b=0.25, c=0.05),
             [
                 "1 term stands: a (p-value 0.031, selected by 100 % of the splits).",
-                "2 terms of the model are useful for prediction only: "
+                "2 terms of the model are not sure: "
                 "b (spread 0.25) and c (spread 0.05). These rows do not show that they are needed "
                 "beside the other terms.",
             ],
@@ -188,7 +188,7 @@ WEAK = Group(("b",), (1.0,), 0.4, 1.0, False)
                 "c cannot be told apart from b * c (correlation 0.87): at least one of them "
                 "matters, or something that they reflect; the rows do not say which.",
                 "Not in the model, though it stands: c or b * c.",
-                "1 term of the model is useful for prediction only: "
+                "1 term of the model is not sure: "
                 "a (spread 1). These rows do not show that it is needed beside the other terms.",
             ],
         ),
@@ -211,6 +211,17 @@ def test_sentences(how_sure, table, expected):
     assert said == [basis, *expected, "It means that."]
 
 
+def test_useful_for_prediction_is_said_where_scores_back_it():
+    table = spreads(a=0.7, b=0.25)
+    for useful in (None, False):
+        assert "useful" not in " ".join(found(ALONE, WEAK).sentences(table, useful))
+    said = found(ALONE, WEAK).sentences(table, True)
+    assert said[-2].endswith(
+        "It may be useful for prediction: on rows held out the model as a whole predicts better "
+        "than a constant."
+    )
+
+
 def test_the_rest_of_a_model_and_its_constant_are_no_terms_to_judge():
     table = pd.DataFrame(
         {"term": ["a", "other terms", "1"], "degree": [1, 0, 0], "spread": [0.8, 0.1, 0.1]}
@@ -227,21 +238,28 @@ def test_figures_mark_the_terms_that_stand(rows, model, test):
     sure = set(test.table_.loc[test.table_["sure"], "term"])
     assert display.sure == [term in sure for term in display.terms]
     marks = {line.get_gid(): line for line in display.ax_.lines if line.get_gid()}
-    for stands, words in ((True, "sure"), (False, "only useful for prediction")):
+    for stands, words in ((True, "sure"), (False, "not sure")):
         places = [i for i, value in enumerate(display.sure) if value == stands]
         assert marks[words].get_ydata() == places
         filled = marks[words].get_markerfacecolor() != "none"
         assert filled == stands
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert labels[-2:] == ["sure", "only useful for prediction"]
+    assert labels[-2:] == ["sure", "not sure"]
     plain = TermsDisplay.from_estimator(model)
     assert plain.sure is None
     assert not any(line.get_gid() for line in plain.ax_.lines)
     weak = next(term for term in display.terms if term not in sure)
-    for term, note in (("a * b", "sure"), (weak, "only useful for prediction")):
+    for term, note in (("a * b", "sure"), (weak, "not sure")):
         effect = EffectDisplay.from_estimator(model, rows[0], term, how_sure=test)
         assert effect.ax_.get_title() == f"{term} ({note})"
     pyplot.close("all")
+
+
+def test_report_backs_usefulness_by_rows_held_out_only(rows, model, test, tmp_path):
+    for useful, said in ((True, True), (None, False)):
+        summary = {"useful": useful}
+        page = report.write(model, *rows, tmp_path / "r.html", how_sure=test, summary=summary)
+        assert ("may be useful for prediction" in page.read_text("utf-8")) == said
 
 
 def test_report_says_it_in_words_and_in_a_table(rows, model, test, tmp_path):

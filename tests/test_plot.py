@@ -36,6 +36,7 @@ from manykernels.plot import (  # noqa: E402
     PredictionsDisplay,
     TermsDisplay,
 )
+from manykernels.plot.spreads import TermSpread  # noqa: E402
 from manykernels.plot.style import BLUE, GREEN, ORANGE, RED, shorten, shorten_term  # noqa: E402
 
 rng = np.random.default_rng(0)
@@ -243,7 +244,7 @@ def test_network_shows_totals_and_interactions():
             joint[group] = np.hypot(joint.get(group, 0), spread)
     named = [frozenset(display.variables[i] for i in group) for group in display.groups]
     assert dict(zip(named, display.spreads, strict=True)) == pytest.approx(joint)
-    most = max(joint.values())
+    most = max(totals.values())
     for group, line in display.edges_.items():
         spread = joint[frozenset(display.variables[i] for i in group)]
         assert line.get_linewidth() == pytest.approx(max(9 * spread / most, 0.6))
@@ -253,6 +254,23 @@ def test_network_shows_totals_and_interactions():
         corners = display.nodes_.get_offsets()[list(group)]
         assert np.allclose(polygon.get_xy()[:-1], corners)
         assert to_hex(polygon.get_edgecolor()) == GREEN
+
+
+def test_the_rest_of_a_function_is_not_counted():
+    everything = [TermSpread("a", ("a",), 2.0), TermSpread("other terms", (), 1.0)]
+    everything.append(TermSpread("b", ("b",), 0.5))
+    display = TermsDisplay._of(everything, everything[:2], ["a", "b"]).plot()
+    assert display.ax_.get_title() == "1 of 2 terms"
+    assert TermsDisplay._of(everything, everything, ["a", "b"]).plot().ax_.get_title() == ""
+    pyplot.close("all")
+
+
+def test_a_pair_that_hardly_matters_has_a_thin_edge_and_no_zero():
+    display = NetworkDisplay(["day", "price"], [45.5, 12.0], [(0, 1)], [0.0992]).plot()
+    assert display.edges_[0, 1].get_linewidth() < 1
+    heat = HeatmapDisplay(["day", "t"], [[45.5, 0.1], [0.1, 0.389]]).plot()
+    assert [text.get_text() for text in heat.ax_.texts] == ["46", "0.4"]
+    pyplot.close("all")
 
 
 def test_network_names_many_variables_in_columns():

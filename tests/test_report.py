@@ -11,15 +11,24 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import accuracy_score, log_loss, r2_score, roc_auc_score
+from sklearn.pipeline import make_pipeline
 
-from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, report, words
+from manykernels import (
+    MKLClassifier,
+    MKLRegressor,
+    MKLRegressorCV,
+    TableEncoder,
+    report,
+    words,
+)
 from manykernels.kernels import Precomputed
 from manykernels.report import content
 from manykernels.report.figures import Drawing
 from manykernels.report.markup import Markup
 from manykernels.report.scores import scores_of
 from manykernels.report.subject import subject_of
+from manykernels.report.values import two_entries
 
 pytest.importorskip("matplotlib")
 
@@ -118,7 +127,8 @@ def test_the_numbers_are_those_of_the_model(page, fitted):
 
 def test_baselines_are_computed_without_a_summary(page, fitted):
     rows = re.findall(r"<th scope=\"row\">([^<]+)</th><td class=\"number\">([^<]+)<", page.text)
-    assert [name for name, _ in rows] == ["this model"]
+    assert [name for name, _ in rows] == ["this model", "mean of these rows"]
+    assert [value for _, value in rows][1] == "0.00"
     assert "If the model was fitted to these rows, its scores are too good." in page.text
     assert "give report.write the rows of the fit: train=(X, y)" in page.text
     X, y = data()
@@ -179,15 +189,17 @@ def test_effects_say_where_a_term_is_low_and_high(fitted):
         low, high = np.quantile(part, [0.05, 0.95])
         text = content.effect_sentence(subject, name)
         assert f"between {words.number(low)} and {words.number(high)} to the prediction" in text
+        assert "On nine in ten of the 80 rows given to the report it adds" in text
         for word, row in (("lowest", part.argmin()), ("highest", part.argmax())):
             for column in model.function_.terms.columns(name):
                 value = X.iloc[row, column]
                 known = {0: "no", 1: "some", 2: "much"} if column == 2 else {}
                 shown = known.get(value, words.number(value))
-                after = text.split(f"{word} at ")[1]
+                after = text.split("It is lowest there at ")[1].split("and highest at ")
+                after = after[word == "highest"]
                 assert f"{X.columns[column]} = {shown}" in after
     assert content.effect_sentence(subject, subject.plottable[0]).startswith(
-        f"Spread {words.number(model.explain(1)['spread'][0])}, the strongest of "
+        f"Spread {words.number(model.explain(1)['spread'][0])} on the training rows, the strongest "
     )
 
 
@@ -396,7 +408,7 @@ def test_long_tables_are_cut(monkeypatch, tmp_path, fitted):
     subject = subject_of(*fitted, None, None)
     matter = len(subject.matter)
     assert len([a for a, _ in page.all("tr") if "data-term" in a]) == max(matter, 2)
-    named = {subject.table["term"].iloc[place] for place in subject.matter} | {*subject.joint[:3]}
+    named = {subject.table["term"].iloc[place] for place in subject.matter}
     assert len(page.all("article")) == len(named)
     total = len(fitted[0].explain(None))
     assert f"Listed are {max(matter, 2)} of {total} terms in use, the strongest" in page.text
@@ -458,3 +470,141 @@ def test_what_is_not_a_model_is_refused(fitted, tmp_path, monkeypatch):
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'manykernels\[plot\]'"):
         importlib.reload(report)
     assert not list(tmp_path.iterdir())
+
+
+def told(model, X, y, term, **options):
+    return content.effect_sentence(subject_of(model, X, y, None, None, **options), term)
+
+
+def test_dates_and_years_are_written_as_such():
+    days = pd.date_range("2019-01-01", periods=120, freq="7D")
+    X = pd.DataFrame(
+        {"day": days, "built": 1900 + np.arange(120) // 2, "town": ["Ulm", "Bonn"] * 60}
+    )
+    y = pd.Series(np.arange(120.0), name="rent")
+    model = MKLRegressor(kernels="auto", degree=1, p=1, alpha=1e-4).fit(X, y)
+    said = told(model, X, y, "day")
+    assert said.endswith("lowest there at day = 2019-01-01 and highest at day = 2021-04-13.")
+    line = MKLRegressor(kernels="linear", degree=1, p=1, alpha=1e-4).fit(X[["built"]], y)
+    said = told(line, X[["built"]], y, "built")
+    assert said.endswith("lowest there at built = 1900 and highest at built = 1959.")
+    pipeline = make_pipeline(TableEncoder(), MKLRegressor(degree=1, p=1, alpha=1e-4)).fit(X, y)
+    assert "day = 2019-01-01" in told(pipeline, X, y, "day")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "texts"),
+    [
+        (2015.04, 2023.21, ("2015", "2023")),
+        (1119, 7, ("1119", "7")),
+        (0.123456, 0.123444, ("0.1235", "0.1234")),
+        (-31250, 1234567, (f"{words.MINUS}31,250", "1,234,567")),
+        (12345.678, 12345.678, ("12,346", "12,346")),
+        (1.5e-7, 2e9 + 0.5, (words.number(1.5e-7), words.number(2e9))),
+    ],
+)
+def test_two_numbers_are_told_apart(low, high, texts):
+    assert two_entries(low, high, None, False) == texts
+
+
+def test_two_moments_of_a_day_have_times():
+    day = 2022 + 183.5 / 365.2425  # of years that are all alike
+    first, last = two_entries(day, day + 1 / 365.2425 / 24, None, True)
+    assert first[:10] == last[:10]
+    assert first[10:] != last[10:]
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_a_rare_class_that_is_never_predicted_is_said(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(1000, 2)), columns=["a", "b"])
+    y = pd.Series(
+        np.where(X["a"] + 1.5 * rng.normal(size=1000) > 3.5, "fraud", "fine"), name="label"
+    )
+    model = MKLClassifier(degree=1, alpha=1e-3).fit(X, y)
+    assert not np.any(model.predict(X) == "fraud")
+    page = page_of(model, X, y, tmp_path / "a.html", train=(X, y))
+    chances = model.predict_proba(X)
+    share = np.mean(y == "fraud")
+    none = -(share * np.log(share) + (1 - share) * np.log(1 - share))
+    assert page.words("h1") == (
+        f"Predicts label with log loss {words.number(log_loss(y, chances))} ({words.number(none)} "
+        f"without a model) and AUC {roc_auc_score(y == 'fraud', chances[:, 1]):.2f} on the 1,000 "
+        "rows given to the report"
+    )
+    rare = int((y == "fraud").sum())
+    assert page.words("p", class_="lede").endswith(
+        f"The class fraud is never predicted, though {rare} of the 1,000 rows given to the report "
+        "have it."
+    )
+    assert page.all("dt")[0][1].startswith("log loss (lower is better) on")
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_a_report_on_noise_says_so_first(tmp_path):
+    rng = np.random.default_rng(1)
+    X, y = pd.DataFrame(rng.normal(size=(200, 5))), rng.normal(size=200)
+    X.columns = list("abcde")
+    model = MKLRegressor(degree=2, p=1, alpha=1e-2).fit(X[:100], y[:100])
+    page = page_of(model, X[100:], y[100:], tmp_path / "a.html", train=(X[:100], y[:100]))
+    lede = page.words("p", class_="lede")
+    assert lede.startswith(
+        "This model predicts no better than the mean of the training rows on the 100 rows given to "
+        "the report: its squared error is not lower by two standard errors. Do not read much into "
+        "its terms. R² below zero means worse than the mean of the rows predicted."
+    )
+    assert re.search(r"\d+ terms? matters? to its predictions, of 21 kernels considered", lede)
+    assert "The strongest is" not in lede
+
+
+def test_remarks_of_the_fit_are_not_said_twice(fitted, tmp_path):
+    summary = {"notes": ["one.", "two."], "remarks": ["two."]}
+    assert content.provenance(subject_of(*fitted, summary, None))[-1] == "one."
+    given = {**summary, "scores": {"this model": 0.5}}
+    assert content.provenance(subject_of(*fitted, given, None))[-1] == "two."
+
+
+def test_strongest_pairs_are_named_only_if_they_matter():
+    X, _ = data()
+    model = MKLRegressor(degree=2, p=1, alpha=1e-4).fit(X, 50 * X["u"] + 0.2 * X["u"] * X["v"])
+    subject = subject_of(model, X, 50 * X["u"], None, None)
+    assert subject.joint
+    said = content.interaction_note(subject)
+    assert "Strongest" not in said
+    assert re.search(r"two variables or more; (none of them matters|it does not matter)", said)
+
+
+def test_kernels_of_one_kind_are_written_in_short():
+    X, y = data()
+    wide = pd.concat([X.add_suffix(str(j)) for j in range(30)], axis=1)
+    pairs = [("linear", name) for name in wide.columns]
+    model = MKLRegressor(kernels=pairs, degree=1, p=2, alpha=1.0).fit(wide, y)
+    text = content.settings(subject_of(model, wide, y, None, None))
+    assert "    kernels=[('linear', name) for name in X.columns],\n" in text
+    other = MKLRegressor(kernels=[("spline", "u"), *pairs[:3]], degree=1, alpha=1.0)
+    assert "name for name" not in content._written(other.kernels, list(wide.columns[:4]))
+
+
+def test_spreads_over_a_sample_are_called_so(monkeypatch):
+    monkeypatch.setattr("manykernels.function.anova.terms.SPREAD_ROWS", (40, 50))
+    monkeypatch.setattr("manykernels.function.anova.terms.SPREAD_ENTRIES", 0)
+    X, y = data()
+    model = MKLRegressor(kernels="widths", max_iter=2, random_state=0).fit(X, y)
+    said = words.measure_meaning(model, model.explain(None))[0]
+    assert said.endswith("in the unit of the target, over a sample of 40 training rows.")
+    subject = subject_of(model, X, y, None, None)
+    first = content.effect_sentence(subject, subject.plottable[0])
+    assert re.match(r"Spread .+ on a sample of 40 training rows, the strongest of", first)
+
+
+def test_losses_are_named(fitted):
+    X, y = data()
+    assert words.loss_name(fitted[0]) == "half the squared error"
+    assert words.loss_name(MKLRegressor(loss="huber")) == "the loss 'huber'"
+    two, three = (
+        MKLClassifier(degree=1, alpha=1e-2).fit(X, np.digitize(y, cuts)) for cuts in ([5], [4, 6])
+    )
+    assert words.loss_name(two) == "the log loss"
+    assert words.loss_name(three) == "the log loss of each class against the others, added up"
+    assert words.loss_meaning(two).endswith("'ridge' is logistic regression with a ridge penalty.")
+    assert "the root of twice its mean is an RMSE" in words.loss_meaning(fitted[0])

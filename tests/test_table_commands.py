@@ -20,7 +20,7 @@ import manykernels
 from manykernels.cli.app import app
 from manykernels.cli.demo import flats
 from manykernels.tables import Settings, split_table
-from manykernels.words import SPACE, score
+from manykernels.words import NO_NUMBER, SPACE, number, score
 
 COMMAND = [sys.executable, "-c", "from manykernels.cli import main; main()"]
 
@@ -416,11 +416,15 @@ def test_one_linear_model_in_fit_and_report(tmp_path, target):
         ),
         *("--model", model, "--report", page),
     )
-    fitted = json.loads(done.stdout)["scores"]
-    assert fitted["linear model"] > 0.95
+    facts = json.loads(done.stdout)
+    assert facts["scores"]["linear model"] > 0.95
     title, scores = headline_and_scores(page)
     assert title.endswith("on 40 held-out rows")
-    shown = {name: score(value) for name, value in fitted.items()}
+    own = {name: next(iter(values.items())) for name, values in facts["measures"].items()}
+    assert {main for main, _ in own.values()} == {"R²" if target == "y" else "log loss"}
+    shown = {
+        name: score(value) if main == "R²" else number(value) for name, (main, value) in own.items()
+    }
     assert scores == shown
     held = split_table(table, Settings(target))
     held.test.assign(**{target: held.y_test}).to_csv(tmp_path / "held.csv", index=False)
@@ -460,6 +464,37 @@ def test_training_rows_are_called_so(tmp_path):
     assert scores["mean"] == "0.00"
 
 
+def test_the_rest_of_a_function_is_no_term_in_command_and_report(tmp_path):
+    """A product of four columns is in no term of up to three."""
+    pytest.importorskip("matplotlib")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
+    table["y"] = table["a"] + 2 * np.sign(table[list("abcd")].prod(axis=1))
+    table.to_csv(tmp_path / "t.csv", index=False)
+    page, model = tmp_path / "r.html", tmp_path / "m.mk"
+    done = invoke(
+        *("fit", tmp_path / "t.csv", "--target", "y", "--kernels", "widths", "--quiet"),
+        *("--report", page, "--model", model),
+    )
+    fitted = manykernels.load(model)
+    names = fitted.explain(None)["term"].tolist()
+    own = [name for name in names if name != "other terms"]
+    assert len(own) == len(names) - 1
+    assert f"in {len(own)} terms and a rest;" in done.stdout
+    line = next(one for one in done.stdout.splitlines() if one.strip().startswith("other terms"))
+    assert line.split()[2] == NO_NUMBER
+    text = page.read_text(encoding="utf-8").replace(SPACE, " ")
+    assert f"The model is a sum of {len(own)} terms and a rest." in text
+    for said in (done.stdout, text):
+        assert "The line other terms is no term but the rest: functions of more than 3 v" in said
+    joint = [name for name in own if "*" in name]
+    assert f"{len(joint)} of {len(own)} terms join" in text
+    assert f"the strongest of {len(own)} terms" in text
+    matter = int(re.search(r"(\d+) terms? matters?:", text)[1])
+    assert matter <= len(own)
+    assert "No course is drawn: widths are learnt on growing parts of the rows" in text
+
+
 def test_a_model_file_without_simple_models_loads(tmp_path):
     """It was written by version 0.1.0, from coded(80): regression of y, degree 1."""
     pytest.importorskip("matplotlib")
@@ -473,5 +508,6 @@ def test_a_model_file_without_simple_models_loads(tmp_path):
     assert done.exit_code == 0, done.output
     title, scores = headline_and_scores(tmp_path / "a.html")
     assert title.endswith("on the 60 rows of t.csv")
-    assert list(scores) == ["this model"]  # a linear model needs the rows of the fit
+    # A linear model needs the rows of the fit.
+    assert list(scores) == ["this model", "mean of these rows"]
     assert float(scores["this model"]) > 0.9

@@ -545,13 +545,6 @@ def test_values_that_the_model_does_not_know(fitted):
     assert model.encoder.unknown(table.assign(colour="mauve")) == {"colour": ["mauve"]}
 
 
-def test_a_useless_model_is_called_so():
-    table = frame(150).assign(price=np.random.default_rng(3).normal(size=150))
-    settings = Settings("price", degree=[1])
-    model = fit_table(split_table(table, settings), settings)
-    assert any("no better than the baseline" in note for note in model.summary["notes"])
-
-
 @pytest.mark.parametrize("classes", [0, 2, 3])
 def test_simple_models_are_those_of_scikit_learn(classes, rng):
     codes = [[], [0.0, 1.0, 2.0], []]

@@ -122,10 +122,11 @@ class HowSure:
         found["group"] = pd.array(places, dtype="Int64")
         return table.assign(**found, sure=self.is_sure(names))
 
-    def sentences(self, table: pd.DataFrame) -> list[str]:
-        """Return in words which terms stand, which only help to predict, and what that means.
+    def sentences(self, table: pd.DataFrame, useful: bool | None = None) -> list[str]:
+        """Return in words which terms stand, which are not sure, and what that means.
 
-        ``table`` is that of all terms of the model, with their spreads.
+        ``table`` is that of all terms of the model, with their spreads. ``useful`` tells whether
+        the model predicts rows held out better than a constant does; None if that is not known.
         """
         said = [
             self._basis(),
@@ -134,7 +135,7 @@ class HowSure:
             *self._alike(),
             *self._absent(table["term"].tolist()),
         ]
-        return [*said, *self._others(table), self.meaning]
+        return [*said, *self._others(table, useful), self.meaning]
 
     def _basis(self) -> str:
         cut = "" if self.done == self.wanted else f" ({count(self.wanted)} were asked for)"
@@ -204,7 +205,7 @@ class HowSure:
             who = "it stands" if len(missing) == 1 else "they stand"
             yield f"Not in the model, though {who}: {_first(missing)}."
 
-    def _others(self, table: pd.DataFrame) -> Iterator[str]:
+    def _others(self, table: pd.DataFrame, useful: bool | None) -> Iterator[str]:
         """Yield which terms of the model do not stand."""
         own = table[~table["term"].eq(OTHERS) & (table["degree"] > 0)]
         weak = own[[not sure for sure in self.is_sure(own["term"].tolist())]]
@@ -217,12 +218,17 @@ class HowSure:
             for name, spread in zip(weak["term"][:3], weak["spread"][:3], strict=True)
         ]
         one = len(weak) == 1
-        yield (
-            f"{plural(len(weak), 'term')} of the model {'is' if one else 'are'} useful for "
-            f"prediction only: {listing(largest)}"
-            f"{'' if len(weak) <= 3 else ' before the others'}. These rows do not show that "
-            f"{'it is' if one else 'they are'} needed beside the other terms."
+        said = (
+            f"{plural(len(weak), 'term')} of the model {'is' if one else 'are'} not sure: "
+            f"{listing(largest)}{'' if len(weak) <= 3 else ' before the others'}. These rows do "
+            f"not show that {'it is' if one else 'they are'} needed beside the other terms."
         )
+        if useful:
+            said += (
+                f" {'It' if one else 'They'} may be useful for prediction: on rows held out the "
+                "model as a whole predicts better than a constant."
+            )
+        yield said
 
 
 def _first(names: list[str]) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .losses import Squared
+from .losses import Logistic, Squared
 from .solvers import Greedy
 
 SPACE, MINUS, TIMES = "\u00a0", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
@@ -146,6 +146,27 @@ def accuracy_of(estimator: Any) -> str:
     )
 
 
+def loss_name(estimator: Any) -> str:
+    """Return what the loss of a fit is, in words."""
+    loss = estimator.loss
+    if isinstance(loss, Squared) or loss == "squared":
+        name = "half the squared error"
+    elif isinstance(loss, Logistic) or loss == "logistic":
+        name = "the log loss"
+    else:
+        name = f"the loss {loss!r}"
+    several = " of each class against the others, added up"
+    return name + several * (len(getattr(estimator, "classes_", ())) > 2)
+
+
+def loss_meaning(estimator: Any) -> str:
+    """Return what the losses are by which kinds of models were compared, in a sentence."""
+    said = f"the loss compared is {loss_name(estimator)}"
+    if not estimator.labelled:
+        return f"{said}: the root of twice its mean is an RMSE."
+    return f"{said}; 'ridge' is logistic regression with a ridge penalty."
+
+
 def second_name(estimator: Any, table: Any) -> str:
     """Return the name of what stands beside the spread, for the head of a column."""
     if second_measure(table) == "share":
@@ -153,13 +174,26 @@ def second_name(estimator: Any, table: Any) -> str:
     return "R² lost" if accuracy_of(estimator) == "R²" else "log loss gained"
 
 
-def measure_meaning(estimator: Any, table: Any, anova: bool) -> list[str]:
-    """Return what the two numbers of a term mean, a sentence for each."""
+def terms_and_rest(estimator: Any, table: Any) -> str:
+    """Return how many terms a table of all of them has; the rest of a function is none."""
+    rest = int((table["term"] == estimator.function_.terms.rest).sum())
+    return f"{plural(len(table) - rest, 'term')}{' and a rest' if rest else ''}"
+
+
+def spread_rows(estimator: Any) -> str:
+    """Return the rows that spreads are over, in words."""
+    sampled = estimator.function_.terms.sampled
+    return "the training rows" if sampled is None else f"a sample of {count(sampled)} training rows"
+
+
+def measure_meaning(estimator: Any, table: Any) -> list[str]:
+    """Return what the two numbers of a term mean, a sentence for each, and what the rest is."""
+    terms = estimator.function_.terms
     unit = "decision values" if estimator.labelled else "predictions, in the unit of the target"
     several = "; all classes together" * (len(getattr(estimator, "classes_", ())) > 2)
     said = [
-        f"Spread is the standard deviation of what a term adds to {unit}, over the training rows"
-        f"{several}."
+        f"Spread is the standard deviation of what a term adds to {unit}, over "
+        f"{spread_rows(estimator)}{several}."
     ]
     if table["spread"].isna().any():
         said = [
@@ -175,14 +209,20 @@ def measure_meaning(estimator: Any, table: Any, anova: bool) -> list[str]:
             f"{name[0].upper()}{name[1:]} is by how much {change}{of} on the training rows if the "
             "term is left out and the others are scaled anew, their shapes unchanged.",
         ]
-    if anova:
+    if terms.rest is not None:
         meaning = "the part of the variance that the model would have if columns were independent"
     else:
         meaning = (
             "the covariance of a term with the predictions over their variance, on the training "
             "rows; one below zero works against other terms"
         )
-    return [*said, f"Share is {meaning}. What accuracy loses without a term was not computed."]
+    said.append(f"Share is {meaning}. What accuracy loses without a term was not computed.")
+    if table["term"].eq(terms.rest).any():
+        said.append(
+            f"The line {terms.rest} is no term but the rest: functions of more than "
+            f"{plural(terms.order, 'variable')}, and what is too small for a line of its own."
+        )
+    return said
 
 
 def certificate(estimator: Any) -> str:

@@ -112,10 +112,10 @@ def measures(
     """Return how good predictions are, by the name of the measure; the first is the main one.
 
     For numbers R² (unless targets are all the same), the root of the mean squared error and the
-    mean absolute error, both in the unit of the target. For classes accuracy and, with
-    probabilities, the mean log loss and the area under the ROC curve (AUC): with more than two
-    classes the mean over the classes, each against the others. Without rows of all classes there is
-    no AUC.
+    mean absolute error, both in the unit of the target. For classes, with probabilities, the mean
+    log loss and the area under the ROC curve (AUC): with more than two classes the mean over the
+    classes, each against the others. Without rows of all classes there is no AUC. Last comes
+    accuracy, which of a rare class says little.
     """
     if classes is None:
         errors = np.asarray(predicted, dtype=float) - np.asarray(y, dtype=float)
@@ -124,17 +124,34 @@ def measures(
             "RMSE": float(np.sqrt(np.mean(errors**2))),
             "mean absolute error": float(np.mean(np.abs(errors))),
         }
-    found = {"accuracy": float(accuracy_score(y, predicted))}
+    accuracy = {"accuracy": float(accuracy_score(y, predicted))}
     if probabilities is None:
-        return found
-    found["log loss"] = float(log_loss(y, probabilities, labels=classes))
+        return accuracy
+    found = {"log loss": float(log_loss(y, probabilities, labels=classes))}
     truth = np.asarray(y)[:, None] == classes
     if truth.any(axis=0).all() and len(classes) > 1:
         pairs = [(truth[:, 1], probabilities[:, 1])]
         if len(classes) > 2:
             pairs = list(zip(truth.T, probabilities.T, strict=True))
         found["AUC"] = float(np.mean([roc_auc_score(*pair) for pair in pairs]))
-    return found
+    return found | accuracy
+
+
+def own_constant(estimator: Any, y: Array) -> dict[str, dict[str, float]]:
+    """Return the measures of the best constant for rows: nothing simple can be better there.
+
+    For rows whose model was fitted to others that are not known.
+    """
+    classes = getattr(estimator, "classes_", None)
+    if classes is None:
+        mean = np.full(len(y), np.mean(np.asarray(y, dtype=float)))
+        return {"mean of these rows": measures(y, mean)}
+    frequencies = np.mean(np.asarray(y)[:, None] == classes, axis=0)
+    known = None
+    if hasattr(estimator, "predict_proba"):
+        known = np.tile(frequencies, (len(y), 1))
+    most = np.full(len(y), classes[int(frequencies.argmax())])
+    return {"most frequent class of these rows": measures(y, most, known, classes)}
 
 
 def measures_of(estimator: Any, X: Any, y: Array) -> dict[str, float]:

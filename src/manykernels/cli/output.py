@@ -17,7 +17,7 @@ from rich.console import Console as Screen
 from rich.table import Table
 
 from ..checkpoint import CheckpointWarning
-from ..function import AnovaTerms, mattering
+from ..function import mattering
 from ..how_sure import how_to_run
 from ..words import (
     NO_NUMBER,
@@ -28,6 +28,7 @@ from ..words import (
     plural,
     second_measure,
     second_name,
+    terms_and_rest,
 )
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def show_fit(
         console.table(rows, tuple(names))
     console.say(
         f"best {len(estimator.terms_)} of {plural(estimator.n_kernels_, 'kernel')}, in "
-        f"{plural(len(table), 'term')}; {summary['seconds']:.1f} s"
+        f"{terms_and_rest(estimator, table)}; {summary['seconds']:.1f} s"
     )
     _terms(console, model, table, top)
     _how_sure(console, model, table)
@@ -184,7 +185,7 @@ def facts(model: TableModel) -> dict[str, Any]:
     estimator = model.estimator
     found = {
         "n_kernels": estimator.n_kernels_ if isfinite(estimator.n_kernels_) else None,
-        "n_terms": len(model.explain(None)),
+        "n_terms": int(model.explain(None)["term"].ne(estimator.function_.terms.rest).sum()),
         "gap": estimator.gap_,
         "gap_kind": estimator.gap_kind_,
         "objective": estimator.objective_,
@@ -205,7 +206,7 @@ def _terms(console: Console, model: TableModel, table: pd.DataFrame, top: int) -
     rows = [
         {
             "term": str(term),
-            "variables": str(degree),
+            "variables": NO_NUMBER if term == terms.rest else str(degree),
             "spread": NO_NUMBER if isnan(spread) else number(spread),
             name: _percent(other) if second == "share" else f"{round(other, 4) + 0.0:.4f}",
             **(
@@ -225,9 +226,9 @@ def _terms(console: Console, model: TableModel, table: pd.DataFrame, top: int) -
             seen.update(columns[place])
     console.say("\nterms, by their spread")
     console.table([rows[place] for place in listed], ("variables", "spread", name, "p-value"))
-    if len(rows) > len(listed):
-        console.say(f"{plural(len(rows) - len(listed), 'more term')}; --top lists more")
-    for sentence in measure_meaning(estimator, table, isinstance(terms, AnovaTerms)):
+    if more := int(table["term"].drop(table.index[listed]).ne(terms.rest).sum()):
+        console.say(f"{plural(more, 'more term')}; --top lists more")
+    for sentence in measure_meaning(estimator, table):
         console.say(sentence)
 
 
@@ -237,7 +238,7 @@ def _how_sure(console: Console, model: TableModel, table: pd.DataFrame) -> None:
         console.say(how_to_run(model.summary.get("command")))
         return
     console.say("\nhow sure")
-    for text in model.how_sure.sentences(table):
+    for text in model.how_sure.sentences(table, model.summary.get("useful")):
         console.say(text)
 
 

@@ -230,7 +230,8 @@ class FamilyMachine(KernelMachine):
             that works against others; for kernels with widths the share of the variance if columns
             were independent), ``sign`` (of the coefficient; 0 where a term has no single
             coefficient), ``spread`` (standard deviation of what the term adds to predictions over
-            the training rows: in the unit of the target, for classes of decision values) and
+            the training rows, for kernels with widths and many rows over a sample of them: in the
+            unit of the target, for classes of decision values) and
             ``loss_without`` (what R² on the training rows loses if the term is left out and the
             others, whose shapes stay, are scaled anew; with the logistic loss what the log loss
             gains; NaN where it is not computed: other losses, kernels with widths, rows in parts,

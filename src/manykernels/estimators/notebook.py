@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils import estimator_html_repr
 
-from ..words import certificate, number, percent, plural
+from ..words import certificate, number, percent, plural, terms_and_rest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,7 @@ def html(estimator: Any, table: pd.DataFrame | None) -> str:
     name = "spread (standard deviation of its part)" if known else "share of variance"
     kernels = plural(estimator.n_kernels_, "kernel")
     return (
-        f"{diagram}<div><p>{plural(len(table), 'term')} from {kernels}. "
+        f"{diagram}<div><p>{terms_and_rest(estimator, table)} from {kernels}. "
         f"{escape(certificate(estimator))}</p><table><thead><tr><th>term</th>"
         f'<th colspan="2">{name}</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>{rest}</div>"

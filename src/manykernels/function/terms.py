@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,10 @@ class Terms:
 
     predictor: Predictor
     inputs: Sequence[Array]
+    rest: ClassVar[None] = None
+    """Name of the line for what is in no term: all that is listed is a term."""
+    sampled: ClassVar[None] = None
+    """Number of training rows that spreads are over, if not all: they are over all."""
 
     @cached_property
     def _kernels(self) -> dict[str, list[int]]:

@@ -121,7 +121,7 @@ class EffectDisplay:
         note = ""
         if how_sure is not None:
             (sure,) = how_sure_of(how_sure, names).is_sure([term])
-            note = "sure" if sure else "only useful for prediction"
+            note = "sure" if sure else "not sure"
         return cls(term, variables, values, quantity(estimator, label), note).plot(ax)
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> Self:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDEST_EDGE = 9.0
-"""Width of the edge of largest spread, in points. Set by judgement, not measured."""
+"""Width of an edge with the spread of the largest node, in points. Set by judgement, not
+measured."""
 
 LARGEST_NODE = 900.0
 """Area of the node of largest spread, in square points. Set by judgement, not measured."""
@@ -29,8 +30,9 @@ class NetworkDisplay(SpreadsDisplay):
     """Variables on a circle, joined by the terms they have in common.
 
     Areas of nodes show the spread of all terms that a variable is in, together; widths of edges
-    show the spreads of pairs, opacities of polygons those of terms of three or more variables.
-    Several terms together have the root of the sum of their squared spreads.
+    show the spreads of pairs, opacities of polygons those of terms of three or more variables, all
+    relative to the largest node: a pair that hardly changes predictions has a thin edge. Several
+    terms together have the root of the sum of their squared spreads.
 
     Parameters
     ----------
@@ -89,7 +91,7 @@ class NetworkDisplay(SpreadsDisplay):
 
         angles = np.pi / 2 - 2 * np.pi * np.arange(len(self.variables)) / len(self.variables)
         places = np.column_stack([np.cos(angles), np.sin(angles)])
-        most = self.spreads.max(initial=0.0) or 1.0
+        most = self.totals.max() or 1.0
         for group, spread in zip(self.groups, self.spreads.tolist(), strict=True):
             corners, part = places[list(group)], spread / most
             if len(group) == 2:
@@ -100,8 +102,7 @@ class NetworkDisplay(SpreadsDisplay):
             else:
                 shape = Polygon(corners, facecolor=(GREEN, 0.08 + 0.4 * part), edgecolor=GREEN)
                 self.polygons_[group] = ax.add_patch(shape)
-        sizes = self.totals / (self.totals.max() or 1.0)
-        sizes = np.maximum(LARGEST_NODE * sizes, 12.0)
+        sizes = np.maximum(LARGEST_NODE * self.totals / most, 12.0)
         self.nodes_ = ax.scatter(places[:, 0], places[:, 1], s=sizes, color=BLUE, zorder=3)
         self._add_names(ax, places, sizes)
         self._add_legend(ax)

@@ -175,6 +175,8 @@ def write_values(
         dark = place > 0.6 if norm.vmin == 0 else abs(place - 0.5) > 0.3
         color = "#f7f7f7" if dark else light
         text = rounded[i * values.shape[1] + j]
+        if not float(text) and abs(values[i, j]) >= least > 0:  # small, and not nothing
+            text = f"{values[i, j]:.1g}"
         ax.text(j, i, text, ha="center", va="center", fontsize="small", color=color)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..estimators.validation import column_names
+from ..function.terms import OTHERS
 from ..how_sure import how_sure_of
 from .spreads import Spreads, SpreadsDisplay, check_family, largest, measure_of, term_spreads
 from .style import BLUE, GREEN, GREY, ORANGE, PURPLE, say, shorten_term
@@ -17,13 +18,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KINDS = {
-    0: ("constant", GREY),
+    0: ("constant or rest", GREY),
     1: ("single variables", BLUE),
     2: ("pairs", ORANGE),
     3: ("triples", GREEN),
     4: ("four or more", PURPLE),
 }
 """Name and colour of terms, by their number of variables; the last holds for more of them too."""
+
+
+def is_rest(name: str, order: int) -> bool:
+    """Tell whether a line is the rest of a function, which is no term."""
+    return name == OTHERS and not order
 
 
 class TermsDisplay(SpreadsDisplay):
@@ -41,7 +47,7 @@ class TermsDisplay(SpreadsDisplay):
     orders : array-like of shape (n_terms,)
         Their numbers of variables.
     total : int
-        Number of terms that the model has.
+        Number of terms that the model has, without the rest.
     sure : sequence of bool, optional
         Which of the terms stand; they have a filled circle, the others an empty one.
 
@@ -89,7 +95,7 @@ class TermsDisplay(SpreadsDisplay):
             [term.name for term in chosen],
             [term.spread for term in chosen],
             [len(term.variables) for term in chosen],
-            len(everything),
+            sum(not is_rest(term.name, len(term.variables)) for term in everything),
         )
 
     def _size(self) -> tuple[float, float]:
@@ -115,8 +121,10 @@ class TermsDisplay(SpreadsDisplay):
         ax.set_xlim(left=0)
         ax.set_xlabel(self.measure.replace(": ", ":\n"))
         ax.spines[["top", "right"]].set_visible(False)
-        if count < self.total:
-            ax.set_title(f"{count} of {self.total} terms", fontsize="medium")
+        pairs = zip(self.terms, self.orders.tolist(), strict=True)
+        shown = sum(not is_rest(*pair) for pair in pairs)
+        if shown < self.total:
+            ax.set_title(f"{shown} of {self.total} terms", fontsize="medium")
         from matplotlib.patches import Patch
 
         present = [KINDS[kind] for kind in np.unique(kinds).tolist()]
@@ -134,7 +142,7 @@ class TermsDisplay(SpreadsDisplay):
         figure: Any = ax.figure
         beside = offset_copy(ax.transData, figure, 9, 0, units="points")
         handles = []
-        for stands, words in ((True, "sure"), (False, "only useful for prediction")):
+        for stands, words in ((True, "sure"), (False, "not sure")):
             places = [i for i, sure in enumerate(self.sure) if sure == stands]
             look: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": GREY}
             look |= {"markersize": 5, "markerfacecolor": GREY if stands else "none"}

@@ -62,7 +62,8 @@ def write(
         terms stand. A table model may have been tested already (``manykernels fit --how-sure``).
     train : pair of array-like, optional
         X and y of the fit: a linear model is fitted to them and scored on the rows given, beside
-        the model. A table model has one already.
+        the model. A table model has one already. Without them the model stands beside the mean, or
+        the most frequent class, of the rows given.
 
     Returns
     -------

@@ -14,21 +14,47 @@ import numpy as np
 from .. import __version__
 from ..function import AnovaTerms
 from ..function.importance import MATTERS
-from ..words import SPACE, accuracy_of, count, listing, measure_meaning, number, percent, plural
+from ..words import (
+    SPACE,
+    accuracy_of,
+    count,
+    listing,
+    loss_name,
+    measure_meaning,
+    number,
+    percent,
+    plural,
+    spread_rows,
+    terms_and_rest,
+)
 from .subject import STRONGEST, Subject
 from .sure import standing
+
+MOST_PAIRS = 3
+"""Most columns whose kernels are written out in the settings where all are of one kind. Set by
+judgement."""
 
 CHARACTERS = 300
 """Most characters of a parameter that is written out in the settings. Set by judgement."""
 
 
 def lede(subject: Subject) -> str:
-    """Return how many terms matter, the strongest, and how sure that is."""
+    """Return how many terms matter, the strongest, how sure that is, and remarks on the scores."""
+    remarks = [f"{text[0].upper()}{text[1:]}" for text in subject.remarks]
     matter, table = subject.matter, subject.table
     considered = plural(subject.estimator.n_kernels_, "kernel")
-    if not matter:
-        return f"Of {considered} considered none matters: the model predicts a constant."
     names = [str(table["term"].iloc[place]) for place in matter]
+    if not matter and not subject.rest:
+        return f"Of {considered} considered none matters: the model predicts a constant."
+    if not matter:
+        said = f"Of {considered} considered no term of few variables matters."
+        return " ".join([said, *remarks])
+    if subject.useful is False:
+        verb = "matters" if len(names) == 1 else "matter"
+        said = (
+            f"{plural(len(names), 'term')} {verb} to its predictions, of {considered} considered."
+        )
+        return " ".join([*remarks, said, how_sure_in_short(subject, names)])
     first = _with_spread(subject, names[0])
     if len(names) == 1:
         said = f"Of {considered} considered one term matters: {first}."
@@ -37,7 +63,7 @@ def lede(subject: Subject) -> str:
             f"{plural(len(names), 'term')} matter, of {considered} considered. "
             f"The strongest is {first}."
         )
-    return f"{said} {how_sure_in_short(subject, names)}"
+    return " ".join([said, how_sure_in_short(subject, names), *remarks])
 
 
 def how_sure_in_short(subject: Subject, names: Sequence[str]) -> str:
@@ -58,14 +84,15 @@ def _with_spread(subject: Subject, name: str) -> str:
 
 def term_note(subject: Subject) -> str:
     """Return what the table of terms lists and what its numbers mean."""
-    total, matter = len(subject.table), len(subject.matter)
-    listed = len(subject.listed)
+    matter = len(subject.matter)
+    listed = [place for place in subject.listed if subject.terms.names[place] in subject.names]
     which = (
-        f"The model is a sum of {plural(total, 'term')}"
-        if listed == total
-        else f"Listed are {count(listed)} of {plural(total, 'term')} in use, the strongest"
+        f"The model is a sum of {terms_and_rest(subject.estimator, subject.table)}"
+        if len(listed) == len(subject.names)
+        else f"Listed are {count(len(listed))} of {plural(len(subject.names), 'term')} in use, the "
+        "strongest"
     )
-    said = [f"{which}.", *measure_meaning(subject.estimator, subject.table, subject.anova)]
+    said = [f"{which}.", *measure_meaning(subject.estimator, subject.table)]
     if matter:
         verb = "matters" if matter == 1 else "matter"
         said.append(
@@ -91,32 +118,36 @@ def term_note(subject: Subject) -> str:
 
 def interaction_note(subject: Subject) -> str:
     """Return how many terms join variables, and the strongest of them."""
-    total = len(subject.table)
-    if not total:
+    total = len(subject.names)
+    if not len(subject.table):
         return "The model has no terms: it predicts the same for all rows."
-    if not any(subject.terms.columns(name) for name in subject.table["term"]):
+    if not any(subject.terms.columns(name) for name in subject.names):
         return "The kernels of this model are not functions of single columns."
     if not subject.interacts:
         return "No term joins two variables: there is nothing to draw."
-    joined = len(subject.joint)
-    strongest = [_with_spread(subject, name) for name in subject.joint[:STRONGEST]]
-    noun = "term" if total == 1 else "terms"
-    return (
+    joined, noun = len(subject.joint), "term" if total == 1 else "terms"
+    said = (
         f"{count(joined)} of {count(total)} {noun} {'joins' if joined == 1 else 'join'} two "
-        f"variables or more. Strongest: {listing(strongest)}."
+        "variables or more"
     )
+    matter = {str(subject.table["term"].iloc[place]) for place in subject.matter}
+    strongest = [name for name in subject.joint if name in matter][:STRONGEST]
+    if not strongest:
+        none = "it does not matter" if joined == 1 else "none of them matters"
+        return f"{said}; {none} beside the others."
+    return f"{said}. Strongest: {listing([_with_spread(subject, name) for name in strongest])}."
 
 
 def effect_sentence(subject: Subject, name: str) -> str:
     """Return in words what the plot of a term shows."""
-    rank = subject.terms.names.index(name)
-    line = subject.table.iloc[rank]
-    total = len(subject.table)
+    rank, total = subject.names.index(name), len(subject.names)
+    line = subject.table.iloc[subject.terms.names.index(name)]
     place = "the strongest" if rank == 0 else f"number {rank + 1}"
     own = subject.terms.columns(name)
     variables = [subject.columns[c] for c in own]
     spread = float(line["spread"])
     first = f"Share {percent(line['share'])}" if np.isnan(spread) else f"Spread {number(spread)}"
+    first += f" on {spread_rows(subject.estimator)}"
     text = f"{first}, {place} of {plural(total, 'term')}"
     if any(variable not in name for variable in variables):
         text += f"; a function of {listing(variables)}"
@@ -126,14 +157,17 @@ def effect_sentence(subject: Subject, name: str) -> str:
     part = subject.parts[name].to_numpy()
     low, high = np.quantile(part, [0.05, 0.95])
     if not np.ptp(part) > 0:
-        return f"{text} On the rows shown it does not vary."
-    places = [
-        listing([f"{subject.columns[c]} = {subject.value(c, int(row))}" for c in own])
-        for row in (part.argmin(), part.argmax())
-    ]
+        return f"{text} On {subject.shown_rows} it does not vary."
+    ends = [int(part.argmin()), int(part.argmax())]
+    entries = [subject.values(c, ends) for c in own]
+    lowest, highest = (
+        listing([f"{name} = {both[end]}" for name, both in zip(variables, entries, strict=True)])
+        for end in (0, 1)
+    )
     return (
-        f"{text} On nine rows of ten it adds between {number(low)} and {number(high)} to "
-        f"{_output(subject)}. It is lowest at {places[0]} and highest at {places[1]}."
+        f"{text} On nine in ten of {subject.shown_rows} it adds between {number(low)} and "
+        f"{number(high)} to {_output(subject)}. It is lowest there at {lowest} and highest at "
+        f"{highest}."
     )
 
 
@@ -185,7 +219,8 @@ def choice(estimator: Any) -> str:
     return (
         f"{judge} compared {plural(tried, 'setting')} and chose {chosen}, "
         f"degree {estimator.degree_} and p = {number(estimator.p_)}, with a mean loss of "
-        f"{number(-estimator.best_score_)} on the rows left out."
+        f"{number(-estimator.best_score_)} on the rows left out. The loss is "
+        f"{loss_name(estimator)}."
     )
 
 
@@ -240,7 +275,9 @@ def provenance(subject: Subject) -> list[str]:
         said.append(f"{listing(rows)}.")
     if subject.estimator.function_.holds_rows:
         said.append("The model holds its training rows, and so does its file.")
-    return said + [str(note) for note in summary.get("notes") or []]
+    # Remarks on the rows held out are in the first sentences, made anew for the rows given.
+    over = () if subject.believed else summary.get("remarks") or ()
+    return said + [str(note) for note in summary.get("notes") or [] if note not in over]
 
 
 def settings(subject: Subject) -> str:
@@ -255,15 +292,23 @@ def settings(subject: Subject) -> str:
     lines += ["", f"{type(estimator).__name__}("]
     given = estimator.get_params(deep=False)
     for name in (name for name in signature(type(estimator)).parameters if name in given):
-        text = " ".join(repr(given[name]).split())
-        lines.append(
-            f"    {name}={text if len(text) <= CHARACTERS else text[:CHARACTERS] + '...'},"
-        )
+        lines.append(f"    {name}={_written(given[name], subject.columns)},")
     lines.append(")")
     for name in ("alpha_", "n_terms_", "p_", "degree_"):
         if hasattr(estimator, name):
             lines.append(f"# in use: {name} = {getattr(estimator, name)!r}")
     return "\n".join(lines)
+
+
+def _written(value: Any, columns: Sequence[str]) -> str:
+    """Return a parameter as code: one kernel for each of all columns in short, long ones cut."""
+    if isinstance(value, list) and len(value) == len(columns) > MOST_PAIRS:
+        pairs = [one for one in value if isinstance(one, tuple) and len(one) == 2]
+        kinds = {repr(kernel) for kernel, _ in pairs}
+        if [name for _, name in pairs] == list(columns) and len(kinds) == 1:
+            return f"[({kinds.pop()}, name) for name in X.columns]"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= CHARACTERS else f"{text[:CHARACTERS]}..."
 
 
 def _version(name: str) -> str:

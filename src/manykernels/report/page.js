@@ -24,6 +24,8 @@
   const body = table.tBodies[0];
   const rows = () => Array.from(body.rows);
   const plural = (count) => `${count} ${count === 1 ? "term" : "terms"}`;
+  // The rest of a function has a row and is no term.
+  const terms = () => rows().filter((row) => !("rest" in row.dataset));
 
   // Terms with a plot, in the order of the table, without those that the search leaves out.
   const buttonOf = (row) => row.querySelector("button.show");
@@ -137,13 +139,13 @@
       const name = row.dataset.term.toLowerCase();
       row.hidden = !words.every((word) => name.includes(word));
     }
-    const found = rows().filter((row) => !row.hidden).length;
+    const found = terms().filter((row) => !row.hidden).length;
     matches.textContent = words.length
-      ? `${found} of ${plural(rows().length)} ${found === 1 ? "matches" : "match"}`
-      : plural(rows().length);
+      ? `${found} of ${plural(terms().length)} ${found === 1 ? "matches" : "match"}`
+      : plural(terms().length);
     place();
   });
-  matches.textContent = plural(rows().length);
+  matches.textContent = plural(terms().length);
 
   // Copying; without a clipboard the text is selected, ready for the keyboard.
   byId("copy").addEventListener("click", async () => {

@@ -199,6 +199,7 @@ def term_table(subject: Subject, plotted: set[str]) -> Markup:
         data: dict[str, Any] = {"term": name, "variables": variables, "sign": sign}
         data |= {"spread": repr(spread), "second": repr(other)}
         data |= {"sure": int(stands[line])} if stands else {}
+        data |= {"rest": ""} if name == subject.terms.rest else {}
         rows.append(element("tr", *cells, **{f"data_{key}": value for key, value in data.items()}))
     caption = element("caption", "Terms of the model", class_="unseen")
     body = element("tbody", *rows)
@@ -356,6 +357,12 @@ def convergence(subject: Subject) -> Markup:
     from ..plot import ConvergenceDisplay
 
     estimator = subject.estimator
+    if estimator.n_kernels_ == np.inf:
+        said = (
+            "No course is drawn: widths are learnt on growing parts of the rows and for the "
+            "evidence, so that objectives along the way do not compare, and no gap is certified."
+        )
+        return element("p", said, class_="note")
     if len(estimator.history_["objective"]) < 2:
         return element("p", "The fit took one step: there is no course to draw.", class_="note")
     first, last = (number(float(estimator.history_["objective"][i])) for i in (0, -1))

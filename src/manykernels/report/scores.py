@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..baselines.simple import measures_of
+from ..baselines.simple import measures_of, own_constant
 from ..words import SPACE, count, number, score
 from .subject import Subject
 
@@ -55,7 +55,7 @@ class Scores:
 def scores_of(subject: Subject) -> Scores:
     """Return the scores that the caller gives; without any, those on the rows given."""
     given = subject.summary.get("scores")
-    if given and not subject.measured:
+    if given and subject.believed:
         main = "accuracy" if subject.classes else "R²"
         main = str(subject.summary.get("metric") or main).replace("R^2", "R²")
         kind = str(subject.summary.get("evaluated_on") or "rows")
@@ -74,7 +74,9 @@ def scores_of(subject: Subject) -> Scores:
     if subject.simple is not None:
         values |= subject.simple.measures(np.asarray(subject.X, dtype=float), subject.y)
         note += " The linear model was fitted to the same rows as this model."
-    elif any(subject.terms.columns(name) for name in subject.terms.names):
+    elif len(subject.y) > 1:
+        values |= own_constant(subject.estimator, subject.y)
+    if subject.simple is None and any(map(subject.terms.columns, subject.terms.names)):
         note += (
             " To compare with a linear model, give report.write the rows of the fit: train=(X, y)."
         )
@@ -86,11 +88,17 @@ def scores_of(subject: Subject) -> Scores:
 def headline(subject: Subject, scores: Scores) -> str:
     """Return how well the model predicts, as a sentence."""
     main = scores.names[0] if scores.names else ""
-    if main not in SCALED or not np.isfinite(scores.ours(main)):
+    ours = scores.ours(main)
+    if not np.isfinite(ours) or main not in (*SCALED, "log loss"):
         return f"A model of {subject.target}"
-    return (
-        f"Predicts {subject.target} with {main}{SPACE}{score(scores.ours(main))} on {scores.where}"
-    )
+    said = f"{main}{SPACE}{shown(main, ours)}"
+    if main == "log loss":  # says little without that of a constant
+        *_, constant = scores.values
+        if constant != OURS:
+            said += f" ({shown(main, scores.values[constant][main])} without a model)"
+        if len(subject.classes) == 2 and np.isfinite(scores.ours("AUC")):
+            said += f" and AUC{SPACE}{shown('AUC', scores.ours('AUC'))}"
+    return f"Predicts {subject.target} with {said} on {scores.where}"
 
 
 def score_note(subject: Subject, scores: Scores) -> str:

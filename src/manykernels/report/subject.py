@@ -9,19 +9,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..arrays import Array
 from ..baselines.simple import SimpleModels
+from ..baselines.versus import remarks
 from ..estimators.apart import taken_apart
 from ..estimators.validation import column_names
+from ..frames import Moment, TableEncoder
 from ..function import AnovaTerms, Terms, mattering
 from ..how_sure import HowSure, how_sure_of
 from ..inputs import refuse_target_size
 from ..limits import SHOWN_ROWS
 from ..registry import ESTIMATORS
-from ..words import count, number, plural
+from ..words import count, plural
+from .values import two_entries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +40,8 @@ NAMED = 60
 """Most terms that matter with a plot; beyond it the page says so. Set by judgement."""
 
 STRONGEST = 3
-"""Terms that join columns, and terms that do not stand, that the text names. Set by judgement."""
+"""Terms that join columns, and terms that do not stand, that the text names at most. Set by
+judgement."""
 
 VARIABLES = 3
 """Most variables of a term with a plot: two axes and a panel for each value of a third."""
@@ -64,10 +69,12 @@ class Subject:
         What the codes of a column mean, by the column's name.
     simple : SimpleModels, optional
         Simple models that were fitted to the same rows as the model.
-    measured : bool
-        Whether scores are to be those on the rows given, whatever the summary says.
     how_sure : HowSure, optional
         What many sets of rows say of the terms.
+    measured : bool
+        Whether scores are to be those on the rows given, whatever the summary says.
+    dates : frozenset of str
+        Columns whose numbers are decimal years of dates.
     """
 
     estimator: Any
@@ -80,6 +87,28 @@ class Subject:
     simple: SimpleModels | None = None
     how_sure: HowSure | None = None
     measured: bool = False
+    dates: frozenset[str] = frozenset()
+
+    @property
+    def believed(self) -> bool:
+        """Whether scores are those that the caller gives, and none are measured."""
+        return bool(self.summary.get("scores")) and not self.measured
+
+    @cached_property
+    def _judged(self) -> tuple[list[str], bool | None]:
+        if self.believed:
+            return [], None
+        return remarks(self.estimator, self.X, self.y, self.simple, self.where)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be said of the predictions for these rows beside simple ones."""
+        return self._judged[0]
+
+    @property
+    def useful(self) -> bool | None:
+        """Whether the model predicts these rows better than a constant; None if not known."""
+        return self._judged[1]
 
     @cached_property
     def held_out(self) -> bool:
@@ -116,12 +145,25 @@ class Subject:
         return self.terms.table(None)
 
     @cached_property
+    def names(self) -> list[str]:
+        """Names of the terms, by descending spread, without the rest of the function."""
+        return [name for name in self.table["term"] if name != self.terms.rest]
+
+    @property
+    def rest(self) -> bool:
+        """Whether the function has a part that is in no term."""
+        own = self.table.loc[self.table["term"] == self.terms.rest, "spread"]
+        return bool((own > 0).any())
+
+    @cached_property
     def matter(self) -> list[int]:
-        """Places of the terms that matter."""
-        columns = [self.terms.columns(name) for name in self.table["term"]]
+        """Places in the table of the terms that matter."""
         spreads = self.table["spread"]
         sizes = spreads if spreads.notna().all() else self.table["share"].abs()
-        return mattering(sizes.tolist(), columns)
+        places = {name: place for place, name in enumerate(self.table["term"])}
+        columns = [self.terms.columns(name) for name in self.names]
+        found = mattering([sizes.iloc[places[name]] for name in self.names], columns)
+        return [places[self.names[place]] for place in found]
 
     @cached_property
     def listed(self) -> list[int]:
@@ -131,12 +173,7 @@ class Subject:
     @cached_property
     def joint(self) -> list[str]:
         """Names of the terms that join columns, by descending spread."""
-        return [name for name in self.table["term"] if len(self.terms.columns(name)) > 1]
-
-    @property
-    def anova(self) -> bool:
-        """Whether terms are components of a function of kernels with widths."""
-        return isinstance(self.terms, AnovaTerms)
+        return [name for name in self.names if len(self.terms.columns(name)) > 1]
 
     @property
     def classes(self) -> list[Any]:
@@ -165,6 +202,13 @@ class Subject:
         drawn = np.sort(np.random.default_rng(0).choice(size, SHOWN_ROWS, replace=False))
         return _safe_indexing(self.X, drawn)
 
+    @property
+    def shown_rows(self) -> str:
+        """The rows that effects are shown on, in words."""
+        if len(self.y) <= SHOWN_ROWS:
+            return self.where
+        return f"{count(SHOWN_ROWS)} of {self.where.removeprefix('the ')}, drawn at random"
+
     @cached_property
     def parts(self) -> pd.DataFrame:
         """What terms that may be plotted contribute on these rows, a column for each."""
@@ -174,12 +218,11 @@ class Subject:
     def plottable(self) -> list[str]:
         """Terms of at most three columns that have a plot: the strongest, and all that are named.
 
-        Named are terms that matter, the strongest that join columns, and those of the model that
-        stand.
+        Named are terms that matter, and those of the model that stand.
         """
         names = self.table["term"].tolist()
         possible = [n for n in names if 1 <= len(self.terms.columns(n)) <= VARIABLES]
-        wanted = {names[place] for place in self.matter[:NAMED]} | set(self.joint[:STRONGEST])
+        wanted = {names[place] for place in self.matter[:NAMED]}
         wanted.update(possible[:PLOTTED])
         if self.how_sure is not None:
             own = [name for group in self.how_sure.sure for name in group.terms]
@@ -194,11 +237,13 @@ class Subject:
         """Whether a term joins two columns or more."""
         return bool(self.joint)
 
-    def value(self, column: int, row: int) -> str:
-        """Return an entry of the rows as text: the name of a level, or a number."""
-        values = _safe_indexing(self.rows, column, axis=1)
-        entry = np.asarray(values.todense() if hasattr(values, "todense") else values).ravel()[row]
-        return level(self.levels.get(self.columns[column]), float(entry))
+    def values(self, column: int, rows: Sequence[int]) -> tuple[str, str]:
+        """Return a column's entries in two of the rows as texts that tell them apart."""
+        whole = _safe_indexing(self.rows, column, axis=1)
+        entries = np.asarray(whole.todense() if hasattr(whole, "todense") else whole).ravel()
+        name = self.columns[column]
+        low, high = (float(entries[row]) for row in rows)
+        return two_entries(low, high, self.levels.get(name), name in self.dates)
 
 
 def subject_of(
@@ -244,8 +289,16 @@ def subject_of(
     found = None if how_sure is None else how_sure_of(how_sure, names)
     if simple is None and train is not None:
         simple = simple_models(train, names, known, bool(estimator.labelled))
-    fields = (target, summary, known, simple, found, measured)
+    fields = (target, summary, known, simple, found, measured, dates_of(model))
     return Subject(estimator, rows, targets, names, *fields)
+
+
+def dates_of(model: Any) -> frozenset[str]:
+    """Return the names of columns that an encoder of the model turns into decimal years."""
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    encoders = [getattr(one, "encoder", getattr(one, "encoder_", one)) for one in steps]
+    found = (one.columns_ for one in encoders if isinstance(one, TableEncoder))
+    return frozenset(c.name for columns in found for c in columns if isinstance(c, Moment))
 
 
 def simple_models(
@@ -284,11 +337,3 @@ def _refuse_no_numbers(targets: Array) -> None:
             "Drop these rows."
         )
     refuse_target_size(targets.astype(float), 0.0)
-
-
-def level(levels: Mapping[Any, Any] | Sequence[Any] | None, value: float) -> str:
-    """Return what a code means where that is known, else the number."""
-    if levels is None or round(value) != value:
-        return number(value)
-    known = levels if isinstance(levels, Mapping) else dict(enumerate(levels))
-    return str(known.get(round(value), "a new value" if value < 0 else number(value)))

@@ -22,7 +22,10 @@ def standing(how_sure: HowSure, name: str) -> str:
     group = how_sure.groups[place - 1]
     evidence = how_sure.evidence(group)
     if not group.sure:
-        return f"It does not stand ({evidence}): it is useful for prediction only."
+        return (
+            f"It does not stand ({evidence}): these rows do not show that it is needed beside the "
+            "other terms."
+        )
     if len(group.terms) == 1:
         return f"It stands ({evidence})."
     return f"It stands as one of {len(group.terms)} that cannot be told apart ({evidence})."
@@ -32,7 +35,8 @@ def sure_section(subject: Subject) -> Markup:
     """Return sentences and the table of groups, or how to get them."""
     if subject.how_sure is None:
         return element("p", f"{how_to_run(subject.summary.get('command'))}.", class_="note")
-    said = subject.how_sure.sentences(subject.table)
+    # Of rows held out by the fit: others may be those that it was fitted to.
+    said = subject.how_sure.sentences(subject.table, subject.summary.get("useful"))
     return join(*(element("p", text) for text in said), group_table(subject.how_sure))
 
 

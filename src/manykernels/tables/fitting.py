@@ -15,13 +15,14 @@ from sklearn.model_selection import TimeSeriesSplit, train_test_split
 
 from ..arrays import Array
 from ..baselines.simple import SimpleModels, measures_of
+from ..baselines.versus import remarks
 from ..checkpoint import CheckpointWarning
 from ..estimators import MKLClassifierCV, MKLRegressorCV
 from ..frames import TableEncoder, TableError, learnt_encoder, missing_column
 from ..notices import InterruptedWarning, SlowWarning, notify
 from ..spec import affordable_degree
 from ..specify import PAIR_DEGREE
-from ..words import plural
+from ..words import count, loss_meaning, plural
 from .apart import Apart, apart_of
 from .model import TableEstimator, TableModel
 from .options import COMMAND
@@ -29,10 +30,6 @@ from .targets import target_of
 
 LEAST_TABLE_ROWS = 20
 """Fewest rows with a target that a table must have. Set by judgement, not measured."""
-
-USEFUL = 0.001
-"""Least difference between the score of a model and that of a baseline for the model to be called
-better. Set by judgement, not measured."""
 
 
 @dataclass(frozen=True)
@@ -301,7 +298,7 @@ def finished(
             "--degree 2 for terms of two, which may take long."
         )
     if hasattr(estimator, "chosen_"):
-        notes.append(f"{CHOSEN}: {estimator.chosen_}")
+        notes += [f"{CHOSEN}: {estimator.chosen_}", loss_meaning(estimator)]
     for warning in caught:
         known = issubclass(warning.category, InterruptedWarning | ConvergenceWarning)
         note = str(warning.message)
@@ -311,6 +308,8 @@ def finished(
     train = split.encoder.encode(split.train)
     simple = SimpleModels.fit(train.to_numpy(), split.y_train, split.encoder.codes, classes)
     scores: dict[str, float] = {}
+    said: list[str] = []
+    useful: bool | None = None
     found: dict[str, dict[str, float]] = {}
     main = "accuracy" if classes else "R²"
     if len(split.test):
@@ -320,14 +319,8 @@ def finished(
             **simple.measures(test.to_numpy(), split.y_test),
         }
         scores = {name: own[main] for name, own in found.items() if main in own}
-    if scores:
-        others = {name: score for name, score in scores.items() if name != "this model"}
-        best = max(others, key=others.__getitem__)
-        if scores["this model"] <= others[best] + USEFUL:
-            notes.append(
-                f"this model predicts no better than the baseline ({best}): do not read much into "
-                "its terms."
-            )
+        where = f"{count(len(split.test))} {split.where}"
+        said, useful = remarks(estimator, test, split.y_test, simple, where)
     summary = {
         "target": settings.target,
         "task": split.task,
@@ -341,6 +334,8 @@ def finished(
         "seconds": round(seconds, 2),
         "seed": settings.seed,
         "interrupted": any(issubclass(w.category, InterruptedWarning) for w in caught),
-        "notes": notes,
+        "notes": notes + said,
+        "remarks": said,
+        "useful": useful,
     }
     return TableModel(split.encoder, estimator, summary, simple)

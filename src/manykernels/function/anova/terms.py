@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -71,6 +71,15 @@ class AnovaTerms:
     order: int = 3
     seed: int = 0
     listed: float = LISTED
+    rest: ClassVar[str] = OTHERS
+    """Name of the line for what is in no term."""
+
+    @property
+    def sampled(self) -> int | None:
+        """Number of training rows that spreads are over, where these are some; None for all."""
+        n = self.model.rows.rows
+        wanted = int(np.clip(SPREAD_ENTRIES / max(1, n * len(self.model.kernels)), *SPREAD_ROWS))
+        return wanted if wanted < n else None
 
     @cached_property
     def inputs(self) -> list[Array]:
@@ -171,10 +180,10 @@ class AnovaTerms:
         Outputs together; on some rows, drawn at random, where there are many.
         """
         n, model = self.model.rows.rows, self.model
-        count = int(np.clip(SPREAD_ENTRIES / max(1, n * len(model.kernels)), *SPREAD_ROWS))
         chosen = np.arange(n)
-        if count < n:
-            chosen = np.sort(np.random.default_rng(self.seed).choice(n, count, replace=False))
+        if self.sampled is not None:
+            rng = np.random.default_rng(self.seed)
+            chosen = np.sort(rng.choice(n, self.sampled, replace=False))
         weights = self.row_weights[chosen] / self.row_weights[chosen].sum()
         with one_thread():
             parts = self._parts(model.rows.take(chosen), list(self._listed))

@@ -1,0 +1,201 @@
+"""Does a model predict better than no model, and than a linear one? Judged on one set of rows.
+
+Models are compared by their losses, row by row: squared errors for numbers, log losses for classes
+(mistakes where there are no probabilities). No model at all is a constant: the mean of the training
+targets, or the frequencies of their classes; where the training rows are not known, those of the
+rows themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..words import count
+from .simple import SimpleModels
+
+CLEAR = 2.0
+"""Standard errors, over rows, by which the mean loss of a model must be below that of another to
+be called better. By convention: chance alone exceeds it on one set of rows in forty."""
+
+HARDLY = 0.1
+"""A class is hardly ever predicted if the rows with that prediction are fewer than this share of
+the rows of the class. Set by judgement, not measured."""
+
+NAMED_CLASSES = 3
+"""Most classes with a sentence of their own that says so. Set by judgement."""
+
+LEAST_PROBABILITY = float(np.finfo(float).eps)
+"""Least probability in a log loss, as in scikit-learn: no single row makes it infinite."""
+
+NO_TERMS = "Do not read much into its terms."
+"""What is said of a model that predicts no better than a constant."""
+
+
+@dataclass(frozen=True)
+class Lead:
+    """By how much the mean loss of a model is below another's, with its standard error."""
+
+    amount: float
+    error: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether the model is better by more than chance."""
+        return self.amount > CLEAR * self.error
+
+    @property
+    def behind(self) -> bool:
+        """Whether the other model is better by more than chance."""
+        return -self.amount > CLEAR * self.error
+
+
+def lead(own: Array, other: Array) -> Lead:
+    """Return how two models compare, given their losses on the same rows."""
+    parts = other - own
+    error = float(np.std(parts, ddof=1) / np.sqrt(len(parts))) if len(parts) > 1 else np.inf
+    return Lead(float(np.mean(parts)), error)
+
+
+@dataclass(frozen=True)
+class Versus:
+    """A model beside a constant and a linear model on one set of rows.
+
+    Attributes
+    ----------
+    constant : Lead
+        How it compares with the constant.
+    own : bool
+        Whether its mean loss is at most that of the constant of these rows themselves: R² is not
+        below zero.
+    linear : Lead or None
+        How it compares with the linear model; None where there is none.
+    classes : bool
+        Whether it predicts classes.
+    trained : bool
+        Whether the constant is that of the training rows; else these are not known.
+    """
+
+    constant: Lead
+    own: bool
+    linear: Lead | None
+    classes: bool
+    trained: bool
+
+    @property
+    def useful(self) -> bool:
+        """Whether it predicts better than no model at all."""
+        return self.constant.clear and self.own
+
+    def said(self, where: str) -> list[str]:
+        """Return what is to be known of the comparison, in words; often nothing.
+
+        ``where`` names the rows, such as ``"80 held-out rows"``.
+        """
+        what = "the frequencies of the classes in" if self.classes else "the mean of"
+        found = []
+        if not self.constant.clear:
+            rows = "the training rows" if self.trained else "these rows"
+            loss = "log loss" if self.classes else "squared error"
+            text = f"this model predicts no better than {what} {rows} on {where}: its {loss} is not"
+            found.append(f"{text} lower by two standard errors. {NO_TERMS}")
+            if not self.own and not self.classes:
+                found[-1] += " R² below zero means worse than the mean of the rows predicted."
+        elif not self.own:
+            below = "" if self.classes else ": R² is below zero"
+            text = f"this model predicts worse than {what} the rows predicted ({where}){below}."
+            found.append(f"{text} {NO_TERMS}")
+        if self.linear is not None and self.linear.behind:
+            found.append(f"a linear model predicts better on {where}.")
+        elif self.linear is not None and self.useful and not self.linear.clear:
+            found.append(
+                f"a linear model predicts as well on {where}: the difference is within two "
+                "standard errors."
+            )
+        return found
+
+
+def versus(estimator: Any, X: Any, y: Array, simple: SimpleModels | None = None) -> Versus | None:
+    """Return how a fitted estimator compares on rows; None if these are too few to tell.
+
+    ``simple`` has the models fitted to the same rows as the estimator, if these are known.
+    """
+    classes = getattr(estimator, "classes_", None)
+    if len(y) < 2 or (classes is None and not np.ptp(np.asarray(y, dtype=float)) > 0):
+        return None
+    chances = classes is not None and hasattr(estimator, "predict_proba")
+    own = losses(y, estimator.predict_proba(X) if chances else estimator.predict(X), classes)
+    here = losses(y, constant_of(y, classes, chances), classes)
+    before, linear, known = here, None, None
+    if simple is not None:
+        rows = np.asarray(X, dtype=float)
+        linear = losses(y, simple.probabilities(rows) if chances else simple.predict(rows), classes)
+        known = simple.frequencies if chances else simple.constant
+    if known is not None:
+        before = losses(y, np.tile(known, (len(y), 1)) if chances else known, classes)
+    return Versus(
+        lead(own, before),
+        float(np.mean(own)) <= float(np.mean(here)),
+        None if linear is None else lead(own, linear),
+        classes is not None,
+        known is not None,
+    )
+
+
+def remarks(
+    estimator: Any, X: Any, y: Array, simple: SimpleModels | None, where: str
+) -> tuple[list[str], bool | None]:
+    """Return what is to be said of predictions for rows, and whether they beat a constant."""
+    found = versus(estimator, X, y, simple)
+    said = [] if found is None else found.said(where)
+    if hasattr(estimator, "classes_"):
+        predicted = np.asarray(estimator.predict(X))
+        said += hardly_predicted(y, predicted, estimator.classes_.tolist(), where)
+    return said, None if found is None else found.useful
+
+
+def constant_of(y: Array, classes: Array | None, chances: bool) -> Any:
+    """Return the best constant for targets: mean, frequencies, or the most frequent class."""
+    if classes is None:
+        return float(np.mean(np.asarray(y, dtype=float)))
+    frequencies = np.mean(np.asarray(y)[:, None] == classes, axis=0)
+    return np.tile(frequencies, (len(y), 1)) if chances else classes[int(frequencies.argmax())]
+
+
+def losses(y: Array, predicted: Any, classes: Array | None) -> Array:
+    """Return the loss of each row: of numbers, of classes, or of their probabilities (n, k)."""
+    if classes is None:
+        return (np.asarray(predicted, dtype=float) - np.asarray(y, dtype=float)) ** 2
+    if np.ndim(predicted) < 2:
+        return np.asarray(np.asarray(y) != predicted, dtype=float)
+    true = np.asarray(y)[:, None] == classes
+    given = np.sum(np.where(true, predicted, 0.0), axis=1)
+    return -np.log(np.maximum(given, LEAST_PROBABILITY))
+
+
+def hardly_predicted(y: Array, predicted: Array, classes: Sequence[Any], where: str) -> list[str]:
+    """Return which classes are never or hardly ever predicted on rows, a sentence for each."""
+    found = []
+    for label in classes:
+        true, said = int(np.sum(y == label)), int(np.sum(predicted == label))
+        if said >= HARDLY * true:
+            continue
+        if not said:
+            verb = "has" if true == 1 else "have"
+            found.append(
+                f"the class {label} is never predicted, though {count(true)} of {where} {verb} it."
+            )
+        else:
+            found.append(
+                f"the class {label} is hardly ever predicted: for {count(said)} of {where}, though "
+                f"{count(true)} have it."
+            )
+    more = len(found) - NAMED_CLASSES
+    if more > 1:
+        rest = f"{count(more)} more classes are never or hardly ever predicted."
+        return [*found[:NAMED_CLASSES], rest]
+    return found

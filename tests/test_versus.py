@@ -1,0 +1,146 @@
+"""Is a model better than no model: by its losses on rows, with their standard error."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import log_loss, mean_squared_error
+
+from manykernels.baselines.simple import SimpleModels
+from manykernels.baselines.versus import hardly_predicted, remarks, versus
+from manykernels.tables import Settings, fit_table, split_table
+
+
+class Fixed:
+    """A model that predicts what it is told."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def predict(self, X):
+        return self.values
+
+
+def rows(size, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(size, 2))
+    return X, 3 * X[:, 0] + rng.normal(size=size)
+
+
+def simple(X, y, classes=False):
+    return SimpleModels.fit(X, y, [[], []], classes)
+
+
+def test_squared_errors_are_compared_row_by_row():
+    X, y = rows(80)
+    model = LinearRegression().fit(X[:40], y[:40])
+    plain = simple(X[:40], y[:40])
+    found = versus(model, X[40:], y[40:], plain)
+    own, constant = (y[40:] - model.predict(X[40:])) ** 2, (y[40:] - y[:40].mean()) ** 2
+    assert found.constant.amount == pytest.approx(np.mean(constant) - np.mean(own))
+    error = np.std(constant - own, ddof=1) / np.sqrt(40)
+    assert found.constant.error == pytest.approx(error)
+    linear = mean_squared_error(y[40:], plain.predict(X[40:]))
+    assert found.linear.amount == pytest.approx(linear - np.mean(own))
+    assert found.useful
+    (said,) = found.said("40 rows")  # it is one, and as good as one
+    assert said.startswith("a linear model predicts as well on 40 rows")
+
+
+def test_log_losses_are_compared_row_by_row():
+    X, y = rows(300)
+    y = y > 3.5  # a tenth or so
+    model = LogisticRegression().fit(X[:150], y[:150])
+    found = versus(model, X[150:], y[150:], simple(X[:150], y[:150], True))
+    prior = DummyClassifier(strategy="prior").fit(X[:150], y[:150])
+    own, other = (log_loss(y[150:], one.predict_proba(X[150:])) for one in (model, prior))
+    assert found.constant.amount == pytest.approx(other - own)
+    assert found.useful
+    alike = versus(prior, X[150:], y[150:], simple(X[:150], y[:150], True))
+    assert not alike.useful
+    assert (
+        "no better than the frequencies of the classes in the training rows"
+        in (alike.said("150 rows")[0])
+    )
+
+
+def test_a_gain_within_two_standard_errors_is_none():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=80)
+    gain = np.where(np.arange(80) % 2, 0.5, -0.25)  # better on average, by chance
+    model = Fixed(y.mean() + gain * (y - y.mean()))
+    found = versus(model, np.zeros((80, 2)), y)
+    assert found.constant.amount > 0
+    assert not found.useful
+    (said,) = found.said("80 rows")
+    assert said.endswith("not lower by two standard errors. Do not read much into its terms.")
+    assert "the mean of these rows" in said
+
+
+def test_worse_than_the_mean_of_the_rows_is_said():
+    X, y = rows(100)
+    later = y[50:] + 40  # a trend that the training rows do not have
+    model = Fixed(np.full(50, y[:50].mean() + 3.0))
+    found = versus(model, X[50:], later, simple(X[:50], y[:50]))
+    assert found.constant.clear
+    assert not found.useful
+    assert found.said("50 rows")[0] == (
+        "this model predicts worse than the mean of the rows predicted (50 rows): R² is below "
+        "zero. Do not read much into its terms."
+    )
+    model = Fixed(np.full(50, y[:50].mean()))
+    assert (
+        versus(model, X[50:], later, simple(X[:50], y[:50]))
+        .said("50 rows")[0]
+        .endswith("R² below zero means worse than the mean of the rows predicted.")
+    )
+
+
+def test_rows_that_tell_nothing():
+    assert versus(Fixed([1.0]), np.zeros((1, 2)), np.ones(1)) is None
+    assert remarks(Fixed(np.ones(9)), np.zeros((9, 2)), np.ones(9), None, "9 rows") == ([], None)
+
+
+def test_classes_that_are_hardly_ever_predicted():
+    y = np.array(["a"] * 70 + ["b"] * 25 + ["c"] * 5)
+    said = hardly_predicted(y, np.array(["a"] * 98 + ["b"] * 2), ["a", "b", "c"], "100 rows")
+    assert said == [
+        "the class b is hardly ever predicted: for 2 of 100 rows, though 25 have it.",
+        "the class c is never predicted, though 5 of 100 rows have it.",
+    ]
+    assert hardly_predicted(y, y, ["a", "b", "c"], "100 rows") == []
+    many = hardly_predicted(np.arange(9), np.zeros(9), list(range(9)), "9 rows")
+    assert many[0] == "the class 1 is never predicted, though 1 of 9 rows has it."
+    assert many[-1] == "5 more classes are never or hardly ever predicted."
+
+
+def table(size, target, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(size, 4)), columns=list("abcd"))
+    return frame.assign(target=target(frame, rng))
+
+
+def fitted(frame, **options):
+    settings = Settings("target", kernels="auto", **options)
+    return fit_table(split_table(frame, settings), settings)
+
+
+def test_noise_is_called_so_and_a_straight_line_is_not():
+    for seed in range(3):
+        noise = fitted(table(300, lambda X, rng: rng.normal(size=len(X)), seed), degree=[1])
+        assert noise.summary["useful"] is False
+        assert any("Do not read much into its terms." in n for n in noise.summary["notes"])
+    line = fitted(table(300, lambda X, rng: 3 * X["a"] + rng.normal(size=len(X))), degree=[1])
+    assert line.summary["useful"] is True
+    assert not any("Do not read" in note for note in line.summary["notes"])
+
+
+def test_rare_classes_are_judged_by_the_log_loss():
+    def rare(X, rng):
+        return np.where(X["a"] + 2.2 * rng.normal(size=len(X)) > 4.5, "yes", "no")
+
+    model = fitted(table(1500, rare), degree=[1])
+    assert model.summary["useful"] is True
+    assert list(model.summary["measures"]["this model"]) == ["log loss", "AUC", "accuracy"]
+    assert any("the class yes is never predicted" in note for note in model.summary["notes"])
