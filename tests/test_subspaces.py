@@ -352,7 +352,7 @@ def test_weights_that_leave_one_row_end_in_an_answer(rng):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_more_lengths_than_rows_can_tell_apart(seed):
-    """No step leads up, and sixty lead near the least value, that of nonnegative least squares."""
+    """No step leads up, and many lead to the least value, that of nonnegative least squares."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(20, 60)) * np.geomspace(1, 30, 60)
     target = features @ np.maximum(rng.normal(size=60), 0) + rng.normal(size=20)
@@ -366,9 +366,9 @@ def test_more_lengths_than_rows_can_tell_apart(seed):
         return x @ matrix @ x / 2 - right @ x
 
     x = np.abs(rng.normal(size=60))
-    for _ in range(60):
+    for _ in range(200):
         before = value(x)
         x = x + nonnegative_minimum(matrix, right - matrix @ x, x)
         assert x.min() >= 0
         assert value(x) <= before + 1e-9 * abs(before)
-    assert value(x) <= value(best) + 1e-5 * abs(value(best))
+    assert value(x) <= value(best) + 1e-6 * abs(value(best))
