@@ -30,6 +30,7 @@ from .written import (
     as_words,
     date_formats,
     decimal_years,
+    is_ambiguous,
     mixture,
     number_style,
     refuse_objects,
@@ -175,7 +176,7 @@ def _words(
         found.unusable[name] = mixture(words, numbers, found.ways)
         return None
     formats = date_formats(known)
-    if formats and not {"%d/%m/%Y", "%m/%d/%Y"} <= set(formats):
+    if formats and not is_ambiguous(formats):
         years = decimal_years(as_moments(known, formats[0]))
         return Moment(name, float(np.median(years)), gaps, formats[0])
     if formats:

@@ -11,7 +11,15 @@ from sklearn.model_selection import GroupShuffleSplit
 
 from ..arrays import Array
 from ..frames import TableError, repeated_subjects
-from ..frames.written import as_moments, as_numbers, as_words, date_formats, decimal_years, shown
+from ..frames.written import (
+    as_moments,
+    as_numbers,
+    as_words,
+    date_formats,
+    decimal_years,
+    is_ambiguous,
+    shown,
+)
 from ..words import count, plural
 from .options import quoted
 
@@ -117,7 +125,7 @@ def _moments(column: pd.Series) -> Array:
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         return as_numbers(column, "").to_numpy(dtype=float)
     formats = date_formats(column)
-    if not formats or {"%d/%m/%Y", "%m/%d/%Y"} <= set(formats):
+    if not formats or is_ambiguous(formats):
         raise TableError(
             f"--time {column.name!r} must hold dates or numbers; got {shown(column.iloc[0])}. "
             "Write dates as 2024-05-31."
