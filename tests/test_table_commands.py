@@ -377,6 +377,23 @@ def test_unknown_categories_are_noted(folder, tmp_path):
     assert "'district' has values that the model does not know, such as 'the moon'" in done.stderr
 
 
+def test_rows_beyond_the_training_range_are_noted(folder, tmp_path):
+    table = pd.read_csv(folder / "flats.csv")
+    table.loc[:2, "listed"] = "2030-05-31"
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = invoke("predict", folder / "flats.mk", tmp_path / "t.csv")
+    known = manykernels.load(folder / "flats.mk").encoder.columns_
+    (words,) = [one.range_in_words for one in known if one.name == "listed"]
+    assert re.fullmatch(r"2023-\d\d-\d\d to 2024-1\d-\d\d", words)
+    note = f"note: column 'listed' is beyond its training range, {words}, in 3 rows; the model"
+    assert note in done.stderr
+    done = invoke("explain", folder / "flats.mk", tmp_path / "t.csv", "--row", "1", "--json")
+    assert "in 1 row; the model knows nothing there." in done.stderr
+    assert json.loads(done.stdout)["total"]
+    done = invoke("predict", folder / "flats.mk", folder / "flats.csv")
+    assert "'listed'" not in done.stderr
+
+
 def coded(rows=200):
     """Return a table whose target jumps up and down from level to level of a category."""
     rng = np.random.default_rng(3)

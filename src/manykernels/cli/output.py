@@ -48,6 +48,12 @@ def warnings_as_notes() -> Iterator[None]:
                 sys.stderr.write(f"note: {warning.message}\n")
 
 
+def note_remarks(model: TableModel, frame: pd.DataFrame) -> None:
+    """Write what there is to know of rows as notes on stderr."""
+    for remark in model.encoder.remarks(frame, model.encode(frame)):
+        sys.stderr.write(f"note: {remark}\n")
+
+
 class Console:
     """Words and tables to stdout; with ``as_json`` nothing but JSON there."""
 

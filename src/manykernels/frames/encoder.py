@@ -145,20 +145,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
-            The numbers; a table if ``set_output`` says so. None is missing or infinite. A warning
-            names values of categories that were not in training.
+            The numbers; a table if ``set_output`` says so. None is missing or infinite. Warnings
+            name values of categories that were not in training, and columns with values far
+            beyond those in training.
         """
         check_is_fitted(self)
         frame = self._frame(X, reset=False)
         numbers = self.encode(frame)
-        categories = [column.name for column in self.columns_ if isinstance(column, Category)]
-        new = (numbers[categories] < 0).any(axis=None)
-        for name, values in self.unknown(frame).items() if new else ():
-            notify(
-                f"column {name!r} has values that the model does not know, such as "
-                f"{shown(values[0])}; they count as average.",
-                UserWarning,
-            )
+        for remark in self.remarks(frame, numbers):
+            notify(remark, UserWarning)
         return numbers.to_numpy()
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
@@ -243,6 +238,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 raise TypeError(f"a column is {type(column).__name__}")
             refuse_fields(column, FIELDS[type(column)], "a column")
             refuse_infinite(column, f"the column {column.name!r}")
+            if isinstance(column, Number) and column.ends is not None:
+                kinds = [type(one) for one in (*column.ends, column.slack)]
+                if kinds != [float] * 3:
+                    raise TypeError(f"ends of {column.name!r} are no two numbers")
             if isinstance(column, Category) and not all(type(one) is str for one in column.levels):
                 raise TypeError(f"levels of {column.name!r} are no text")
             parts[column.name] = [column.example]
@@ -267,6 +266,38 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return values of categories that the model does not know, by column."""
         found = {column.name: column.unknown(frame[column.name]) for column in self.columns_}
         return {name: new for name, new in found.items() if new}
+
+    def remarks(self, frame: pd.DataFrame, numbers: pd.DataFrame) -> list[str]:
+        """Return what to know of rows: values new to the model, or far beyond the training range.
+
+        ``numbers`` are the rows encoded. A tenth of the range beyond its ends is not far, for
+        dates ten steps from one to the next, if these are less.
+        """
+        categories = [column.name for column in self.columns_ if isinstance(column, Category)]
+        new = (numbers[categories] < 0).any(axis=None)
+        found = [
+            f"column {name!r} has values that the model does not know, such as "
+            f"{shown(values[0])}; they count as average."
+            for name, values in (self.unknown(frame).items() if new else ())
+        ]
+        ranged = [column for column in self.columns_ if isinstance(column, Number) and column.ends]
+        values = numbers[[column.name for column in ranged]].to_numpy()
+        ends, limits = (
+            np.array(pairs).reshape(-1, 2).T
+            for pairs in ([one.ends for one in ranged], [one.limits for one in ranged])
+        )
+        far = ((values < limits[0]) | (values > limits[1])).any(axis=0)
+        rows = np.count_nonzero((values < ends[0]) | (values > ends[1]), axis=0)
+        beyond = [(column, rows[j]) for j, column in enumerate(ranged) if far[j]]
+        if len(beyond) > MOST_NAMED:
+            names = some_of([column.name for column, _ in beyond])
+            words = f"{len(beyond):,} columns have values far beyond their training ranges: {names}"
+            return [*found, f"{words}; the model knows nothing there."]
+        return found + [
+            f"column {column.name!r} is beyond its training range, {column.range_in_words}, in "
+            f"{plural(int(count), 'row')}; the model knows nothing there."
+            for column, count in beyond
+        ]
 
     def kernels(self, given: Any) -> Any:
         """Return a ``kernels`` argument for the encoded table: kernels of categories for these.

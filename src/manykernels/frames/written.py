@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,15 @@ def decimal_years(moments: pd.Series) -> Array:
     """Return moments as years since year 0, with fractions."""
     seconds = (moments - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(seconds=1)
     return 1970 + seconds.to_numpy(dtype=float) / YEAR
+
+
+def written_years(*years: float) -> list[str]:
+    """Return decimal years as dates, with the time of day if one of them is not at midnight."""
+    if not all(MINYEAR <= year < MAXYEAR for year in years):
+        return [f"{year:.10g}" for year in years]
+    moments = [datetime(1970, 1, 1) + timedelta(seconds=round((y - 1970) * YEAR)) for y in years]
+    days = all(moment.hour == moment.minute == moment.second == 0 for moment in moments)
+    return [f"{moment:%Y-%m-%d}" if days else f"{moment:%Y-%m-%d %H:%M}" for moment in moments]
 
 
 def mixture(words: pd.Series, numbers: pd.Series, ways: Ways) -> str:
