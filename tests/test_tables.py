@@ -316,7 +316,7 @@ def test_task_and_notes():
     )
     many = split_table(frame(), Settings("price", max_rows=30))
     assert len(many.train) == 30
-    assert "trained on 30 of 48 rows" in many.notes[0]
+    assert any("trained on 30 of 48 rows" in note for note in many.notes)
 
 
 @pytest.fixture(scope="module")
@@ -501,7 +501,7 @@ def test_dates_that_could_be_read_in_two_ways_are_refused():
 
 
 def test_row_numbers_with_some_rows_held_out():
-    table = frame(100).assign(order=np.arange(1000, 1100))
+    table = frame(100).drop(columns="day").assign(order=np.arange(1000, 1100))
     with pytest.raises(TableError, match="'order' looks like row numbers"):
         split_table(table, Settings("price", strict=True))
     split = split_table(table, Settings("price"))

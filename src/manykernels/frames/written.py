@@ -97,6 +97,8 @@ def date_formats(column: pd.Series) -> list[str]:
     """Return the ways in which all values of a column can be read as dates."""
     if pd.api.types.is_numeric_dtype(column):
         return []
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return [DATES[0]]
     found = list(DATES)
     for part in (column.iloc[:FIRST_LOOK], column):
         found = [style for style in found if as_moments(part, style).notna().all()]

@@ -22,7 +22,7 @@ from ..notices import InterruptedWarning, SlowWarning, notify
 from ..spec import affordable_degree
 from ..specify import PAIR_DEGREE
 from ..words import plural
-from .apart import Apart, apart_of
+from .apart import Apart, apart_of, series_notes
 from .model import TableEstimator, TableModel
 from .options import COMMAND
 from .targets import target_of
@@ -185,6 +185,7 @@ def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = No
     encoder = learnt_encoder(train, settings.categories, settings.keep, COMMAND, settings.strict)
     if not encoder.columns_:
         raise TableError(f"no column is left to predict from: {' '.join(encoder.notes_[:10])}")
+    notes += [] if apart.name else series_notes(X, encoder)
     groups = None if apart.groups is None else apart.groups[inside]
     return Split(
         task,
