@@ -363,6 +363,25 @@ def test_missing_renamed_and_changed_columns_are_named(fitted):
         model.predict(table.assign(area=np.inf))
 
 
+def test_what_to_add_is_said_and_what_was_left_out_is_not_called_unknown(tmp_path):
+    table = frame(100).assign(person=[f"P{k}" for k in range(100)], note="x", sold=range(100))
+    settings = Settings("price", degree=[1], kernels="linear", drop=["note"], time="sold")
+    model = fit_table(split_table(table, settings), settings)
+    assert model.encoder.names == ["area", "colour", "new", "day"]
+    lacks = "the table lacks 1 column that the model needs: 'area'. Add a column of that name to "
+    for one in (model, manykernels.load(model.save(tmp_path / "m.mk"))):
+        with pytest.raises(TableError) as caught:
+            one.predict(table.drop(columns="area"))
+        assert str(caught.value) == f"{lacks}the table."
+        with pytest.raises(TableError) as caught:
+            one.predict(table.drop(columns="area").assign(surface=3))
+        assert str(caught.value) == (
+            f"{lacks}the table, or rename one that the model does not know: 'surface'."
+        )
+        with pytest.raises(TableError, match=r"'area', 'day'\. Add columns of these names to"):
+            one.predict(table[["colour", "new"]])
+
+
 def test_contributions_and_terms(fitted):
     table, _, model = fitted
     parts = model.contributions(table)

@@ -85,6 +85,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     [[50.0, 0.0, 0.0], [60.0, 1.0, 1.0], [70.0, 0.0, 0.0]]
     """
 
+    _beside: Sequence[str] = ()  # columns of the training table that were no part of X
+
     def __init__(
         self, categories: Sequence[str] | None = None, keep: Sequence[str] | None = None
     ) -> None:
@@ -248,18 +250,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return pd.DataFrame(parts)
 
     def _missing(self, absent: list[str], frame: pd.DataFrame) -> str:
-        known = set(self.names)
+        """Say which columns a table lacks, and what to do."""
+        known = {*self._names, *self._beside}
         spare = [str(name) for name in frame.columns if name not in known]
         hints = [
             f"{name!r} may be its {close[0]!r}"
             for name in absent[:MOST_NAMED]
             if (close := get_close_matches(name, spare, 1, 0.6))
         ]
-        has = ", ".join(map(repr, spare[:8])) or "none"
-        return (
+        said = (
             f"the table lacks {plural(len(absent), 'column')} that the model needs: "
-            f"{some_of(absent)}. Columns of it that the model does not know: {has}. "
-            + (f"{'; '.join(hints)}: rename it." if hints else "Add them.")
+            f"{some_of(absent)}. "
+        )
+        if hints:
+            return f"{said}{'; '.join(hints)}: rename it."
+        add = f"Add {'a column of that name' if len(absent) == 1 else 'columns of these names'}"
+        if not spare:
+            return f"{said}{add} to the table."
+        return f"{said}{add} to the table, or rename one that the model does not know: " + (
+            f"{some_of(spare)}."
         )
 
     def unknown(self, frame: pd.DataFrame) -> dict[str, list[str]]:
@@ -338,10 +347,13 @@ def learnt_encoder(
     keep: Sequence[str],
     ways: Ways,
     strict: bool = False,
+    beside: Sequence[str] = (),
 ) -> TableEncoder:
     """Return an encoder fitted to a table; messages advise what ``ways`` has.
 
-    ``strict`` raises at identifiers and free text, which are else left out.
+    ``strict`` raises at identifiers and free text, which are else left out. ``beside`` names what
+    people know as columns of the same table, such as the target.
     """
     encoder = TableEncoder(list(categories), list(keep))
+    encoder._beside = list(beside)
     return encoder._learn(encoder._frame(frame, reset=True), ways, strict)

@@ -182,7 +182,10 @@ def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = No
     else:
         inside, outside = np.flatnonzero(~held), np.flatnonzero(held)
     train, test = X.iloc[inside], X.iloc[outside]
-    encoder = learnt_encoder(train, settings.categories, settings.keep, COMMAND, settings.strict)
+    beside = [settings.target, *settings.drop, *unused]
+    encoder = learnt_encoder(
+        train, settings.categories, settings.keep, COMMAND, settings.strict, beside
+    )
     if not encoder.columns_:
         raise TableError(f"no column is left to predict from: {' '.join(encoder.notes_[:10])}")
     notes += [] if apart.name else series_notes(X, encoder)
