@@ -305,12 +305,27 @@ def test_a_column_of_gaps_is_only_noted(tmp_path):
         (["--kernels", "magic"], "--kernels must be one of"),
         (["--test", "2"], "--test must be from 0 to 0.9"),
         (["--missing", "x"], "--missing must be one of"),
+        (["--max-time", "0"], "--max-time must be above 0; got 0."),
+        (["--max-time", "-3"], "--max-time must be above 0; got -3."),
+        (["--max-time", "nan"], "--max-time must be above 0; got nan."),
+        (["--max-time", "inf"], "--max-time must be above 0; got inf."),
     ],
 )
 def test_bad_options(folder, arguments, words):
     done = invoke("fit", folder / "flats.csv", "--target", "rent", *arguments)
     assert done.exit_code == 2
     assert words in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_max_time_is_held_and_named(tmp_path):
+    flats(400).to_csv(tmp_path / "t.csv", index=False)
+    done = invoke("fit", tmp_path / "t.csv", "--target", "rent", "--max-time", "2", "--json")
+    facts = json.loads(done.stdout)
+    assert facts["seconds"] < 4  # the promise is 3; this machine may be busy
+    said = " ".join([done.stderr, *facts["notes"]])
+    assert "Stopped by --max-time 2" in said
+    assert "--max-time 300 or more allows it" in said
+    assert "max_time" not in said
 
 
 def test_folders_that_are_not_there(folder, tmp_path):

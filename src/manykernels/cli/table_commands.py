@@ -22,7 +22,7 @@ from .files import (
     load_model,
     refuse_unwritable,
 )
-from .options import SURE_SECONDS, degrees_of, one_of, seconds_of, share_of
+from .options import SURE_SECONDS, degrees_of, limit_of, one_of, seconds_of, share_of
 from .output import (
     Console,
     note_remarks,
@@ -106,6 +106,13 @@ def fit(
     max_rows: Annotated[
         int, typer.Option(min=20, help="Most rows to train on; of more these are drawn at random.")
     ] = 100_000,
+    max_time: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds that choice and fit may take; the best model by then is kept. By "
+            "default there is no limit. 300 or more lets --kernels best try both, too."
+        ),
+    ] = None,
     chunked: Annotated[
         bool,
         typer.Option(
@@ -175,6 +182,7 @@ def fit(
         time=time,
         strict=strict,
         checkpoint=checkpoint,
+        max_time=limit_of(max_time),
     )
     refuse_unwritable(model, data)
     refuse_unwritable(report, data, model)

@@ -18,7 +18,7 @@ from ..baselines.simple import SimpleModels, measures_of
 from ..checkpoint import CheckpointWarning
 from ..estimators import MKLClassifierCV, MKLRegressorCV
 from ..frames import TableEncoder, TableError, learnt_encoder, missing_column
-from ..notices import InterruptedWarning, SlowWarning, notify
+from ..notices import InterruptedWarning, SlowWarning, named_as_options, notify
 from ..spec import affordable_degree
 from ..specify import PAIR_DEGREE
 from ..words import plural
@@ -69,6 +69,8 @@ class Settings:
         Whether identifiers and free text end the run; else such columns are left out.
     checkpoint : path, optional
         Folder from which a fit that was killed goes on.
+    max_time : float, optional
+        Seconds that the choice of a model and its fit may take; None for no limit.
     """
 
     target: str
@@ -86,6 +88,7 @@ class Settings:
     time: str | None = None
     strict: bool = False
     checkpoint: Path | None = None
+    max_time: float | None = None
 
 
 @dataclass(frozen=True)
@@ -254,7 +257,7 @@ def fit_table(split: Split, settings: Settings, verbose: int = 0) -> TableModel:
     rows = split.encoder.encode(split.train)
     estimator = new_estimator(split, settings, verbose)
     began = perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, named_as_options():
         warnings.simplefilter("always")
         estimator.fit(rows, split.y_train, groups=split.groups)
     seconds = perf_counter() - began
@@ -277,6 +280,7 @@ def new_estimator(split: Split, settings: Settings, verbose: int) -> TableEstima
         kernels=kernels,
         degree=settings.degree or "auto",
         cv=TimeSeriesSplit() if split.ordered else None,
+        max_time=settings.max_time,
         random_state=settings.seed,
         verbose=verbose,
         checkpoint=settings.checkpoint,
