@@ -17,6 +17,12 @@ Na = Annotated[
     list[str] | None, typer.Option(help="A value that means missing, such as '?'. Repeatable.")
 ]
 Encoding = Annotated[str, typer.Option(help="Encoding of a text file, such as cp1252.")]
+SkipRows = Annotated[
+    int,
+    typer.Option(
+        min=0, metavar="N", help="Rows above the names to leave out, of a text or Excel file."
+    ),
+]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file that has several.")]
 Separator = Annotated[
     str | None, typer.Option(help="Separator of a text file. By default from its header row.")

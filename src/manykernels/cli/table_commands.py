@@ -19,6 +19,7 @@ from .files import (
     Na,
     Separator,
     Sheet,
+    SkipRows,
     load_model,
     refuse_unwritable,
 )
@@ -103,6 +104,7 @@ def fit(
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     sheet: Sheet = None,
+    skip_rows: SkipRows = 0,
     max_rows: Annotated[
         int, typer.Option(min=20, help="Most rows to train on; of more these are drawn at random.")
     ] = 100_000,
@@ -163,6 +165,7 @@ def fit(
         split_table,
     )
     from ..tables.fitting import CHOSEN
+    from ..tables.reading import refuse_skipped
 
     console, verbose = Console(as_json), 0 if quiet else 1
     limit = seconds_of(seconds, how_sure)
@@ -184,6 +187,8 @@ def fit(
         checkpoint=checkpoint,
         max_time=limit_of(max_time),
     )
+    if chunked:
+        refuse_skipped(data, skip_rows)
     refuse_unwritable(model, data)
     refuse_unwritable(report, data, model)
     if report is not None:
@@ -197,7 +202,7 @@ def fit(
             budget = memory_size(memory)
             fitted, split = fit_chunked(data, settings, budget, verbose, say)
         else:
-            frame = read(data, na or (), encoding, separator, sheet)
+            frame = read(data, na or (), encoding, separator, sheet, skip_rows)
             split = split_table(frame, settings)
             show_split(console, data, *frame.shape, split, settings)
             fitted = fit_table(split, settings, verbose)
@@ -233,6 +238,7 @@ def predict(
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     sheet: Sheet = None,
+    skip_rows: SkipRows = 0,
     as_json: Json = False,
 ) -> None:
     """Predict the rows of a table: one line for each, classes with their probabilities."""
@@ -242,7 +248,7 @@ def predict(
 
     refuse_unwritable(out, data, model)
     fitted = load_model(model)
-    frame = read(data, na or (), encoding, separator, sheet)
+    frame = read(data, na or (), encoding, separator, sheet, skip_rows)
     predictions = fitted.predict(frame)
     note_remarks(fitted, frame)
     if as_json:
@@ -273,6 +279,7 @@ def explain(
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     sheet: Sheet = None,
+    skip_rows: SkipRows = 0,
     as_json: Json = False,
 ) -> None:
     """List the terms of a model, or what each adds to the prediction of one row."""
@@ -286,7 +293,7 @@ def explain(
         return
     if data is None:
         raise TableError(f"--row {row} needs the table that it is a row of. Add its name.")
-    frame = read(data, na or (), encoding, separator, sheet)
+    frame = read(data, na or (), encoding, separator, sheet, skip_rows)
     if row > len(frame):
         raise TableError(f"--row {row} is beyond the table's {len(frame):,} rows.")
     one = frame.iloc[[row - 1]]
@@ -305,6 +312,7 @@ def report(
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     sheet: Sheet = None,
+    skip_rows: SkipRows = 0,
 ) -> None:
     """Write a report on a model as one HTML file, with scores on the rows given."""
     from .. import report as reports
@@ -314,7 +322,7 @@ def report(
 
     refuse_unwritable(out, data, model)
     fitted = load_model(model)
-    frame = read(data, na or (), encoding, separator, sheet)
+    frame = read(data, na or (), encoding, separator, sheet, skip_rows)
     name = fitted.summary["target"]
     if name not in frame.columns:
         raise missing_column(name, frame, "the model's target")

@@ -196,4 +196,8 @@ def missing_column(name: str, frame: pd.DataFrame, option: str) -> TableError:
     close = get_close_matches(name, names, 1, 0.5)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     listed = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
-    return TableError(f"{option} {name!r} is no column of the table.{hint} It has {listed}.")
+    title = ""
+    if not close and (len(names) == 1 or any(one.startswith("Unnamed: ") for one in names)):
+        title = " If that is a title above the names, leave it out with --skip-rows N."
+    said = f"{option} {name!r} is no column of the table.{hint} It has {listed}."
+    return TableError(f"{said}{title}")

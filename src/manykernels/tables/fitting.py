@@ -158,7 +158,8 @@ def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = No
         raise TableError(
             f"the table has a single column, {str(frame.columns[0])!r}; a target and at least one "
             "column to predict from are needed. If values are not separated by commas, name the "
-            "separator: --separator ';'."
+            "separator: --separator ';'; if it is a title above the names, leave it out with "
+            "--skip-rows N."
         )
     known = frame[settings.target].notna()
     if not known.any():
