@@ -3,14 +3,17 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV
+from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, TableEncoder
+from manykernels.deadline import OutOfTimeError
 from manykernels.fitting.alternatives import affordable
+from manykernels.notices import named_as_options
 from manykernels.spec import affordable_degree
 from manykernels.specify import kernels_of, specify
 
@@ -66,6 +69,31 @@ def test_what_would_take_long_is_left_out_and_said():
     assert "2,000 columns" in notes[0]
     few, _ = affordable(spec, Table(3), 30)
     assert [one.label for one in few] == ["ridge", "monomials", "greedy"]
+
+
+def test_greedy_selection_is_said_to_be_left_out_of_tables_with_categories_or_gaps():
+    table = pd.DataFrame({"a": np.cos(np.arange(50)), "b": np.sin(np.arange(50))})
+    for column in (["x", "y"] * 25, [True, False] * 25, [None, *np.sin(range(49))]):
+        model = MKLRegressor()
+        model.encoder_ = TableEncoder().fit(table.assign(c=column))
+        _, notes = affordable(specify(model, False), Table(10), 1000)
+        assert "'greedy' was not tried: it takes numbers only, no categories or gaps" in notes
+    _, notes = affordable(specify(MKLRegressor(), False), Table(10), 1000)
+    assert not any("greedy" in note for note in notes)
+
+
+def test_advice_names_what_there_is_in_python_and_at_the_command():
+    spec = specify(MKLRegressor(), False)
+    assert affordable(spec, Table(10), 1000)[1] == [
+        "'both' was not tried: it takes long; max_time=300 or more allows it"
+    ]
+    with named_as_options():
+        assert affordable(spec, Table(10), 1000)[1] == [
+            "'both' was not tried: it takes long; --max-time 300 or more allows it"
+        ]
+        assert str(OutOfTimeError(2.0)).startswith("--max-time must be long enough for a first")
+        assert "--max-time, a smaller --degree, fewer columns" in str(OutOfTimeError(2.0))
+    assert str(OutOfTimeError(2.0)).startswith("max_time must be long enough for a first model")
 
 
 def test_a_free_degree_is_what_can_be_priced():

@@ -169,6 +169,52 @@ def test_tables_by_time():
     assert len(tied.test) == 30
 
 
+SERIES = {
+    "days": pd.date_range("2020-01-01", periods=120, freq="D"),
+    "days, backwards": pd.date_range("2020-01-01", periods=120, freq="D")[::-1],
+    "several rows a day": pd.date_range("2020-01-01", periods=40, freq="D").repeat(3),
+    "months, shuffled": pd.date_range("2000-01-01", periods=120, freq="MS")[::-1][
+        np.random.default_rng(0).permutation(120)
+    ],
+    "working days, shuffled": pd.bdate_range("2020-01-01", periods=120)[
+        np.random.default_rng(0).permutation(120)
+    ],
+}
+NO_SERIES = {
+    "dates of birth": pd.Timestamp("1940-01-01")
+    + pd.to_timedelta(np.random.default_rng(0).choice(25_000, 120, replace=False), "D"),
+    "visits": pd.Timestamp("2024-01-01")
+    + pd.to_timedelta(np.random.default_rng(0).integers(0, 90, 120), "D"),
+    "two blocks": pd.DatetimeIndex(["2020-01-01"] * 60 + ["2021-01-01"] * 60),
+    "days of each of four shops": pd.DatetimeIndex(
+        np.tile(pd.date_range("2020-01-01", periods=30, freq="D"), 4)
+    ),
+}
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("name", [*SERIES, *NO_SERIES])
+def test_series_are_noted(name, as_text):
+    days = {**SERIES, **NO_SERIES}[name]
+    table = visits().drop(columns=["patient", "day"])
+    table["the day"] = days.strftime("%d.%m.%Y") if as_text else days
+    notes = split_table(table, Settings(target="y")).notes
+    if name in NO_SERIES:
+        assert notes == []
+        return
+    (note,) = notes
+    how = "one row for each date of" if "shuffled" in name else "rows are in the order of"
+    assert f"{how} column 'the day'" in note
+    assert 'flatters the score if later rows are to be predicted. Use --time "the day", wi' in note
+    (note,) = split_table(table, Settings(target="y", time="the day")).notes
+    assert note.endswith('is left out of the model; --keep "the day" lets it be used.')
+    kept = split_table(table, Settings(target="y", time="the day", keep=["the day"]))
+    assert kept.notes == [
+        "models are trained on earlier rows by 'the day' and validated on later ones."
+    ]
+    assert "the day" in kept.encoder.names
+
+
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [

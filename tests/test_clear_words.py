@@ -1,6 +1,7 @@
 """Arguments of the wrong kind: every message says which, what it must be, and what to do."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, report
@@ -64,6 +65,16 @@ HUGE = 10**400
 def test_parameters(estimator, target, words):
     with pytest.raises(ValueError, match=words):
         estimator.fit(X, target)
+
+
+@pytest.mark.parametrize("kind", [np.array, list, pd.Series, lambda y: y[:, None]])
+@pytest.mark.parametrize("estimator", [MKLRegressor(), MKLRegressorCV(), MKLClassifier()])
+def test_gaps_in_y_are_counted_and_placed(estimator, kind):
+    gaps = y.copy()
+    gaps[[7, 9, 30]] = np.nan
+    words = r"y must have a value in each row; got nan in 3 of 40 rows, the first in row 7, .*Drop"
+    with pytest.raises(ValueError, match=words):
+        estimator.fit(X, kind(gaps))
 
 
 @pytest.mark.parametrize("value", ["a", -3, 2.5, None, True, [1]])

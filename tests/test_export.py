@@ -242,6 +242,27 @@ def test_dates_as_text(style):
 
 
 @pytest.mark.parametrize(
+    "style",
+    [
+        "%d/%m/%Y %H:%M",
+        "%d.%m.%Y %H:%M:%S",
+        "%m/%d/%Y %I:%M %p",
+        "%-d-%-m-%Y %H:%M",
+        "%d/%m/%Y, %H:%M",
+        "%Y/%m/%d %H:%M",
+    ],
+)
+def test_dates_with_times_as_text(style):
+    moments = pd.Series(pd.date_range("2019-12-25", periods=80, freq="23D 7h 11min"))
+    table = pd.DataFrame({"d": moments.dt.strftime(style), "x": np.sin(np.arange(80.0))})
+    table["y"] = table["x"] + np.arange(80) / 7
+    how = Settings("y", test=0, degree=[1], kernels="linear")
+    model = fit_table(split_table(table, how), how)
+    assert "d" in model.encoder.names
+    check(model, table[["d", "x"]])
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "2024-02-29T12:34:56.789",

@@ -10,12 +10,12 @@ import manykernels
 
 ORDER = [
     "limits",
+    "notices",
     "deadline",
     "arrays",
     "inputs",
     "backend",
     "memory",
-    "notices",
     "losses",
     "potentials",
     "bases",

@@ -99,8 +99,78 @@ def test_rows_and_columns_around_the_table(tmp_path):
 
 def test_titles_and_repeated_names(tmp_path):
     title = [["Prices of 2024"], ["a", "b"], [1, 2]]
-    refused(book(tmp_path / "t.xlsx", title), "1 column with values but no name in the first row")
+    refused(book(tmp_path / "t.xlsx", title), "1 column with values but no name in row 1: 'B'")
     refused(book(tmp_path / "u.xlsx", [["a", "a"], [1, 2]]), "has 1 column name more than once")
+
+
+TABLE = [["a", "b"], [1, 2], [3, 4]]
+
+
+def test_rows_above_the_names_are_left_out_of_sheets(tmp_path):
+    made = openpyxl.Workbook()
+    for row in [["Prices of 2024"], [], ["as of May", None], *TABLE]:
+        made.active.append(row)
+    made.active.merge_cells("A1:B1")
+    made.save(tmp_path / "t.xlsx")
+    refused(tmp_path / "t.xlsx", "no name in row 1: 'B'.* leave it out with --skip-rows 3")
+    found = read(tmp_path / "t.xlsx", skip_rows=3)
+    pd.testing.assert_frame_equal(found, pd.DataFrame(TABLE[1:], columns=TABLE[0]))
+    refused(tmp_path / "t.xlsx", "no name in row 3: 'B'.* --skip-rows 3", skip_rows=1)
+    refused(tmp_path / "t.xlsx", "--skip-rows 6 leaves nothing of t.xlsx", skip_rows=6)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("above", ["Prices of 2024\n", "Prices\n\n", "Prices;of;2024\r\nMay;;\r\n"])
+def test_rows_above_the_names_are_left_out_of_text(above, encoding, tmp_path):
+    (tmp_path / "t.csv").write_bytes(f"{above}a;b;c\n1;2;x\n3;4;y\n".encode(encoding))
+    lines = above.count("\n")
+    how = {"skip_rows": lines, "encoding": encoding.removesuffix("-sig")}
+    expected = pd.DataFrame({"a": [1, 3], "b": [2, 4], "c": ["x", "y"]})
+    pd.testing.assert_frame_equal(read(tmp_path / "t.csv", **how), expected)
+    (tmp_path / "t.csv").rename(tmp_path / "u.txt")
+    (tmp_path / "f").mkdir()
+    (tmp_path / "u.txt").rename(tmp_path / "f" / "a.csv")
+    pd.testing.assert_frame_equal(read(tmp_path / "f", **how), expected)
+    refused(tmp_path / "f", "--skip-rows 99 leaves nothing of a.csv", **{**how, "skip_rows": 99})
+
+
+def test_titles_of_text_files_are_refused_with_the_option_that_helps(tmp_path):
+    rows = "".join(f"{k / 7},{k % 5},{k}\n" for k in range(40))
+    path = tmp_path / "t.csv"
+    path.write_text(f"Prices of 2024\na,b,price\n{rows}")
+    refused(path, "rows have 2 values more than its first line has names, 'Prices of 2024'.*skip-r")
+    path.write_text(f"Prices of 2024,,\na,b,price\n{rows}")
+    with pytest.raises(TableError, match=r"If that is a title above the names, .*--skip-rows N"):
+        split_table(read(path), Settings("price"))
+    path.write_text(f"\na,b,price\n{rows}")
+    refused(path, "its first line is empty. Add names, or leave out .* with --skip-rows N")
+    # One name less than values: labels of rows, as R writes them.
+    path.write_text(f"b,price\n{rows}")
+    assert read(path).columns.tolist() == ["b", "price"]
+    pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "t.parquet")
+    refused(tmp_path / "t.parquet", "--skip-rows 1 is for text and Excel files", skip_rows=1)
+
+
+def test_rows_above_the_names_on_the_command_line(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [["Prices of 2024"], ["x", "y"], *rng.normal(size=(60, 2)).tolist()]
+    path, model = str(book(tmp_path / "t.xlsx", rows)), str(tmp_path / "m.mk")
+    fit = ["fit", path, "--target", "y", "--kernels", "linear", "--degree", "1", "--quiet"]
+    done = CliRunner().invoke(app, fit)
+    assert done.exit_code == 1
+    assert "--skip-rows 1" in done.output
+    for command in (
+        [*fit, "--model", model],
+        ["predict", model, path],
+        ["explain", model, path, "--row", "1"],
+    ):
+        done = CliRunner().invoke(app, [*command, "--skip-rows", "1"])
+        assert done.exit_code == 0, done.output
+    done = CliRunner().invoke(app, [*fit, "--skip-rows", "-1"])
+    assert done.exit_code == 2
+    done = CliRunner().invoke(app, [*fit, "--skip-rows", "1", "--chunked"])
+    assert done.exit_code == 1
+    assert "--skip-rows 1 is for" in done.output
 
 
 def test_merged_cells(tmp_path):
@@ -118,7 +188,7 @@ def test_merged_cells(tmp_path):
         made.active.append(row)
     made.active.merge_cells("A1:B1")
     made.save(tmp_path / "v.xlsx")
-    refused(tmp_path / "v.xlsx", "no name in the first row: 'B'")
+    refused(tmp_path / "v.xlsx", "no name in row 1: 'B'")
 
 
 def test_formulas(tmp_path):

@@ -19,8 +19,9 @@ from typer.testing import CliRunner
 import manykernels
 from manykernels.cli.app import app
 from manykernels.cli.demo import flats
+from manykernels.cli.output import addends
 from manykernels.tables import Settings, split_table
-from manykernels.words import NO_NUMBER, SPACE, number, score
+from manykernels.words import MINUS, NO_NUMBER, SPACE, TIMES, number, score
 
 COMMAND = [sys.executable, "-c", "from manykernels.cli import main; main()"]
 
@@ -186,7 +187,69 @@ def test_classes(tmp_path):
     done = invoke("predict", tmp_path / "m.mk", tmp_path / "t.csv")
     assert done.stdout.splitlines()[0] == "dear,probability of no,probability of yes"
     done = invoke("explain", tmp_path / "m.mk", tmp_path / "t.csv", "--row", "1")
-    assert "decision value" in done.stdout
+    assert "decision value of 'yes'" in done.stdout
+    assert "positive sum, speaks for 'yes', a negative one for 'no'." in done.stdout
+    facts = explained(tmp_path, 1)
+    assert facts["label"] == "yes"
+    likely = facts["prediction"]["probability of yes"] > 0.5
+    assert (facts["total"] > 0) == likely == (facts["prediction"]["dear"] == "yes")
+    done = invoke("explain", tmp_path / "m.mk", tmp_path / "t.csv", "--row", "1", "--label", "no")
+    assert done.exit_code == 1
+    assert "--label is for models of more than two classes; got 'no' for one" in done.stderr
+
+
+def explained(folder, row, *options):
+    files = folder / "m.mk", folder / "t.csv"
+    return json.loads(invoke("explain", *files, "--row", row, "--json", *options).stdout)
+
+
+def test_the_predicted_of_several_classes_is_explained(tmp_path):
+    table = flats(150)
+    table["kind"] = pd.qcut(table.pop("rent"), 3, labels=["cheap", "fair", "dear"]).astype(str)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    how = ("--kernels", "linear", "--degree", "1", "--quiet", "--model", tmp_path / "m.mk")
+    assert invoke("fit", tmp_path / "t.csv", "--target", "kind", *how).exit_code == 0
+    model = manykernels.load(tmp_path / "m.mk")
+    for row in (1, 2, 3, 4):
+        facts = explained(tmp_path, row)
+        assert facts["label"] == facts["prediction"]["kind"]
+        parts = model.contributions(table.iloc[[row - 1]], label=facts["label"]).iloc[0]
+        assert facts["total"] == pytest.approx(parts.sum())
+        others = [explained(tmp_path, row, "--label", one)["total"] for one in ("cheap", "fair")]
+        assert facts["total"] >= max(others)
+    files = tmp_path / "m.mk", tmp_path / "t.csv"
+    said = invoke("explain", *files, "--row", "2", "--label", "fair").stdout
+    assert "decision value of 'fair'" in said
+    assert "A positive part speaks for 'fair', a negative one for another class" in said
+    done = invoke("explain", *files, "--row", "2", "--label", "grand")
+    assert done.exit_code == 1
+    assert "--label must be one of 'cheap', 'dear', 'fair'; got 'grand'" in done.stderr
+
+
+def test_parts_of_a_prediction_can_be_added_up(folder):
+    done = invoke("explain", folder / "flats.mk", folder / "flats.csv", "--row", "2")
+    assert re.search(r"e[+-]\d", done.stdout) is None
+    lines = [line.split() for line in done.stdout.replace(MINUS, "-").splitlines()]
+    at = next(k for k, line in enumerate(lines) if line[:1] == ["intercept"])
+    numbers = [line[-1].replace(",", "") for line in lines[at:] if line]
+    assert len({len(text.partition(".")[2]) for text in numbers}) == 1
+    assert all(text[0] in "+-" for text in numbers[:-1])
+    *parts, total = map(float, numbers)
+    assert sum(parts) == pytest.approx(total, abs=0.05 * len(parts))
+    assert lines[0] == ["rent:", lines[at + len(parts)][-1]]
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([48460.4, -8470.2, 35.7], ["+48,460", f"{MINUS}8,470", "+36"]),
+        ([-0.787, 0.0001, 0.0], [f"{MINUS}0.78700", "+0.00010", "+0.00000"]),
+        ([1e12, -1.0], [f"+1{SPACE}{TIMES}{SPACE}10¹²", f"{MINUS}1"]),
+        ([0.0], ["+0.0000"]),
+    ],
+)
+def test_numbers_to_add_up(values, texts):
+    assert addends(values) == texts
 
 
 BAD = {
@@ -242,12 +305,27 @@ def test_a_column_of_gaps_is_only_noted(tmp_path):
         (["--kernels", "magic"], "--kernels must be one of"),
         (["--test", "2"], "--test must be from 0 to 0.9"),
         (["--missing", "x"], "--missing must be one of"),
+        (["--max-time", "0"], "--max-time must be above 0; got 0."),
+        (["--max-time", "-3"], "--max-time must be above 0; got -3."),
+        (["--max-time", "nan"], "--max-time must be above 0; got nan."),
+        (["--max-time", "inf"], "--max-time must be above 0; got inf."),
     ],
 )
 def test_bad_options(folder, arguments, words):
     done = invoke("fit", folder / "flats.csv", "--target", "rent", *arguments)
     assert done.exit_code == 2
     assert words in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_max_time_is_held_and_named(tmp_path):
+    flats(400).to_csv(tmp_path / "t.csv", index=False)
+    done = invoke("fit", tmp_path / "t.csv", "--target", "rent", "--max-time", "2", "--json")
+    facts = json.loads(done.stdout)
+    assert facts["seconds"] < 4  # the promise is 3; this machine may be busy
+    said = " ".join([done.stderr, *facts["notes"]])
+    assert "Stopped by --max-time 2" in said
+    assert "--max-time 300 or more allows it" in said
+    assert "max_time" not in said
 
 
 def test_folders_that_are_not_there(folder, tmp_path):
@@ -375,6 +453,23 @@ def test_unknown_categories_are_noted(folder, tmp_path):
     done = invoke("predict", folder / "flats.mk", tmp_path / "t.csv")
     assert done.exit_code == 0
     assert "'district' has values that the model does not know, such as 'the moon'" in done.stderr
+
+
+def test_rows_beyond_the_training_range_are_noted(folder, tmp_path):
+    table = pd.read_csv(folder / "flats.csv")
+    table.loc[:2, "listed"] = "2030-05-31"
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = invoke("predict", folder / "flats.mk", tmp_path / "t.csv")
+    known = manykernels.load(folder / "flats.mk").encoder.columns_
+    (words,) = [one.range_in_words for one in known if one.name == "listed"]
+    assert re.fullmatch(r"2023-\d\d-\d\d to 2024-1\d-\d\d", words)
+    note = f"note: column 'listed' is beyond its training range, {words}, in 3 rows; the model"
+    assert note in done.stderr
+    done = invoke("explain", folder / "flats.mk", tmp_path / "t.csv", "--row", "1", "--json")
+    assert "in 1 row; the model knows nothing there." in done.stderr
+    assert json.loads(done.stdout)["total"]
+    done = invoke("predict", folder / "flats.mk", folder / "flats.csv")
+    assert "'listed'" not in done.stderr
 
 
 def coded(rows=200):

@@ -9,6 +9,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from math import inf
 
+from .notices import at_command, setting
+
 LATE_SECONDS = 1.0
 """Seconds by which a fit may overshoot ``max_time``, if a tenth of it is less. A promise."""
 
@@ -27,10 +29,12 @@ class OutOfTimeError(TimeoutError):
     """Raised in the middle of work when the time is over; says what a user can do."""
 
     def __init__(self, max_time: float) -> None:
+        time, degree = setting("max_time"), setting("degree")
+        others = "--kernels linear" if at_command() else "solver='greedy'"
         super().__init__(
-            f"max_time must be long enough for a first model; got {max_time:g} seconds, which were "
-            "over before there was one. Use a larger max_time, a smaller degree, fewer columns or "
-            "rows, or solver='greedy'."
+            f"{time} must be long enough for a first model; got {max_time:g} seconds, which were "
+            f"over before there was one. Use a larger {time}, a smaller {degree}, fewer columns or "
+            f"rows, or {others}."
         )
         self.max_time = max_time
 

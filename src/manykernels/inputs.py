@@ -137,7 +137,7 @@ def refuse_complex(values: Any, name: str) -> None:
 
 
 def refuse_bad_targets(y: Any, numeric: bool) -> None:
-    """Raise ValueError if targets are no list of values, or some are missing among objects.
+    """Raise ValueError if targets are no list of values, or some are missing.
 
     If they must be ``numeric``, also for text, dates and integers that no float holds.
     """
@@ -148,15 +148,17 @@ def refuse_bad_targets(y: Any, numeric: bool) -> None:
             "y must have one value for each row; got lists of different lengths. Use a list of "
             "numbers or classes."
         ) from None
-    if y is None or values.dtype.kind not in "OUSmM":
+    if y is None or values.dtype.kind not in "fOUSmM":
         return
     gaps = pd.isna(values)
-    if numeric:
+    if numeric and values.dtype.kind != "f":
         _refuse_no_numbers(values[~gaps])
-    if values.dtype == object and values.ndim == 1 and gaps.any():
+    if values.ndim in (1, 2) and gaps.any():
+        rows = np.flatnonzero(gaps.reshape(len(values), -1).any(axis=1))
         raise ValueError(
-            f"y must have a value in each row; got {values[gaps][0]!r} in {int(gaps.sum())} of "
-            f"{len(values)} rows. Drop these rows."
+            f"y must have a value in each row; got {shown(values[gaps][0])} in {len(rows)} of "
+            f"{len(values)} rows, the first in row {rows[0]}, counted from 0. Drop these rows, for "
+            "instance by known = pandas.notna(y), then X[known] and y[known]."
         )
 
 

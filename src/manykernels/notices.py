@@ -1,15 +1,44 @@
-"""Warnings that point at the line of the user's that called the library."""
+"""Warnings that point at the line of the user's that called the library, in words that it knows."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
 PACKAGE_FOLDER = str(Path(__file__).parent)
 """Folder of the package: frames of files below it are the library's own."""
+
+
+_AT_COMMAND: ContextVar[bool] = ContextVar("at_command", default=False)
+
+
+@contextmanager
+def named_as_options() -> Iterator[None]:
+    """Name parameters in messages as the options of the command line are."""
+    token = _AT_COMMAND.set(True)
+    try:
+        yield
+    finally:
+        _AT_COMMAND.reset(token)
+
+
+def at_command() -> bool:
+    """Tell whether messages are for people at the command line."""
+    return _AT_COMMAND.get()
+
+
+def setting(name: str, value: float | None = None) -> str:
+    """Return how people set a parameter: ``max_time=300``, or ``--max-time 300`` at a command."""
+    if not at_command():
+        return name if value is None else f"{name}={value:g}"
+    option = f"--{name.replace('_', '-')}"
+    return option if value is None else f"{option} {value:g}"
 
 
 class InterruptedWarning(ConvergenceWarning):  # type: ignore[misc]

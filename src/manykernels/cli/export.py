@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from ..registry import EXPORTS
+from .files import Model, load_model, refuse_unwritable
 from .options import one_of
 from .problems import problems
-from .table_commands import Model, load_model, refuse_unwritable
 
 
 @problems()

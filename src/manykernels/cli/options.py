@@ -42,12 +42,21 @@ def share_of(value: float) -> float:
     return value
 
 
+def limit_of(value: float | None) -> float | None:
+    """Return the seconds of ``--max-time`` if there are any."""
+    return None if value is None else _above_zero("--max-time", value)
+
+
+def _above_zero(option: str, value: float) -> float:
+    if not 0 < value < inf:
+        raise typer.BadParameter(f"{option} must be above 0; got {value:g}.")
+    return value
+
+
 def seconds_of(value: float | None, how_sure: bool) -> float:
     """Return the seconds of ``--seconds``, or those by default."""
     if value is None:
         return SURE_SECONDS
     if not how_sure:
         raise typer.BadParameter(f"--seconds {value:g} is the time for --how-sure. Add --how-sure.")
-    if not 0 < value < inf:
-        raise typer.BadParameter(f"--seconds must be above 0; got {value:g}.")
-    return value
+    return _above_zero("--seconds", value)

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from math import isfinite, isnan
+from math import floor, inf, isfinite, isnan, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from ..checkpoint import CheckpointWarning
 from ..function import mattering
 from ..how_sure import how_to_run
 from ..words import (
+    MINUS,
     NO_NUMBER,
     certificate,
     measure_meaning,
@@ -37,6 +38,13 @@ if TYPE_CHECKING:
     from ..tables import Settings, Split, TableModel
 
 
+ADDED_DIGITS = 5
+"""Digits of the largest of numbers that are to be added up. Set by judgement."""
+
+PLAIN_POWERS = (-4, 9)
+"""Powers of ten between which such numbers are written without an exponent. Set by judgement."""
+
+
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
     """Write what there is to say about checkpoints as notes on stderr."""
@@ -47,6 +55,12 @@ def warnings_as_notes() -> Iterator[None]:
         finally:
             for warning in caught:
                 sys.stderr.write(f"note: {warning.message}\n")
+
+
+def note_remarks(model: TableModel, frame: pd.DataFrame) -> None:
+    """Write what there is to know of rows as notes on stderr."""
+    for remark in model.encoder.remarks(frame, model.encode(frame)):
+        sys.stderr.write(f"note: {remark}\n")
 
 
 class Console:
@@ -149,35 +163,88 @@ def show_terms(console: Console, model: TableModel, top: int) -> None:
 def show_row(
     console: Console, model: TableModel, row: pd.DataFrame, label: str | None, top: int
 ) -> None:
-    """Say what each term adds to the prediction of one row."""
-    prediction = model.predict(row)
-    parts = model.contributions(row, label=label).iloc[0]
-    total = float(parts.sum())
+    """Say what each term adds to the prediction of one row.
+
+    Of more than two classes the one predicted is explained, unless ``label`` names another.
+    """
+    first = model.predict(row).iloc[0]
+    classes = [str(label) for label in getattr(model.estimator, "classes_", ())]
+    whose = _explained(classes, label, str(first.iloc[0]))
+    parts = model.contributions(row, label=whose if len(classes) > 2 else None).iloc[0]
     order = parts.drop("intercept").abs().sort_values(ascending=False).index
     kept = [name for name in order if parts[name] != 0][:top]
-    rest = float(parts.drop("intercept").drop(kept).sum())
-    rows = [{"term": "intercept", "contribution": f"{parts['intercept']:+.4g}"}]
-    rows += [{"term": name, "contribution": f"{parts[name]:+.4g}"} for name in kept]
+    named = {"intercept": float(parts["intercept"])} | {name: float(parts[name]) for name in kept}
     if len(order) > len(kept):
-        others = len(order) - len(kept)
-        rows.append({"term": f"{others} others", "contribution": f"{rest:+.4g}"})
-    classes = model.summary["task"] == "classification"
-    what = "decision value" if classes else "prediction"
-    rows.append({"term": what, "contribution": f"{total:.4g}"})
-    first = prediction.iloc[0]
-    value = first.iloc[0]
-    shown = value if classes else f"{value:.6g}"
-    console.say(f"{model.summary['target']}: {shown}")
+        named[f"{len(order) - len(kept)} others"] = float(parts.drop(["intercept", *kept]).sum())
+    what = f"decision value of {whose!r}" if classes else "prediction"
+    total = float(parts.sum())
+    *texts, whole = addends([*named.values(), total])
+    whole = whole.removeprefix("+")
+    console.say(f"{model.summary['target']}: {first.iloc[0] if classes else whole}")
     for name, value in first.iloc[1:].items():
         console.say(f"{name}: {value:.3f}")
+    rows = [
+        {"term": term, "contribution": text}
+        for term, text in zip([*named, what], [*texts, whole], strict=True)
+    ]
     console.table(rows, ("contribution",))
+    if len(classes) > 2:
+        console.say(
+            f"A positive part speaks for {whose!r}, a negative one for another class; the class of "
+            "the largest decision value is predicted. --label explains another."
+        )
+    elif classes:
+        console.say(
+            f"A positive part, and a positive sum, speaks for {whose!r}, a negative one for "
+            f"{classes[0]!r}."
+        )
     console.data(
         {
             "prediction": first.to_dict(),
+            "label": whose,
             "total": total,
             "contributions": {name: float(parts[name]) for name in ["intercept", *order]},
         }
     )
+
+
+def _explained(classes: list[str], label: str | None, predicted: str) -> str | None:
+    """Return the class whose decision value is explained; None for numbers."""
+    if label is not None and len(classes) <= 2:
+        has = f"the two classes {classes[0]!r} and {classes[1]!r}" if classes else "numbers"
+        raise ValueError(
+            f"--label is for models of more than two classes; got {label!r} for one that predicts "
+            f"{has}. Leave it out."
+        )
+    if label is not None and label not in classes:
+        raise ValueError(f"--label must be one of {', '.join(map(repr, classes))}; got {label!r}.")
+    if len(classes) == 2:
+        return classes[1]
+    return (label or predicted) if classes else None
+
+
+def addends(values: Sequence[float]) -> list[str]:
+    """Return numbers with their signs and as many digits behind the point, to be added up by eye.
+
+    The largest has five digits or more. Sizes that are no plain numbers are each written alone.
+
+    Examples
+    --------
+    >>> addends([48460.25, -1234.6, 0.004])
+    ['+48,460', '−1,235', '+0']
+    >>> addends([0.78681, -0.0123])
+    ['+0.78681', '−0.01230']
+    """
+    largest = max(map(abs, values))
+    power = floor(log10(largest)) if 0 < largest < inf else 0
+    if not all(map(isfinite, values)) or not PLAIN_POWERS[0] <= power < PLAIN_POWERS[1]:
+        return [
+            number(value, ADDED_DIGITS) if value < 0 else f"+{number(value, ADDED_DIGITS)}"
+            for value in values
+        ]
+    places = max(ADDED_DIGITS - 1 - power, 0)
+    texts = [f"{round(value, places) + 0.0:+,.{places}f}" for value in values]
+    return [text.replace("-", MINUS) for text in texts]
 
 
 def facts(model: TableModel) -> dict[str, Any]:

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from ..registry import AUTO, GAP_RULES, TABLE_KERNELS, TASKS
-from .options import SURE_SECONDS, degrees_of, one_of, seconds_of, share_of
+from .files import (
+    Encoding,
+    Json,
+    Model,
+    Na,
+    Separator,
+    Sheet,
+    SkipRows,
+    load_model,
+    refuse_unwritable,
+)
+from .options import SURE_SECONDS, degrees_of, limit_of, one_of, seconds_of, share_of
 from .output import (
     Console,
+    note_remarks,
     records,
     show_fit,
     show_row,
@@ -24,20 +35,6 @@ from .output import (
     warnings_as_notes,
 )
 from .problems import problems
-
-if TYPE_CHECKING:
-    from ..tables import TableModel
-
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by fit.")]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON to stdout, for programs.")]
-Na = Annotated[
-    list[str] | None, typer.Option(help="A value that means missing, such as '?'. Repeatable.")
-]
-Encoding = Annotated[str, typer.Option(help="Encoding of a text file, such as cp1252.")]
-Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file that has several.")]
-Separator = Annotated[
-    str | None, typer.Option(help="Separator of a text file. By default from its header row.")
-]
 
 
 @problems()
@@ -107,9 +104,17 @@ def fit(
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     sheet: Sheet = None,
+    skip_rows: SkipRows = 0,
     max_rows: Annotated[
         int, typer.Option(min=20, help="Most rows to train on; of more these are drawn at random.")
     ] = 100_000,
+    max_time: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds that choice and fit may take; the best model by then is kept. By "
+            "default there is no limit. 300 or more lets --kernels best try both, too."
+        ),
+    ] = None,
     chunked: Annotated[
         bool,
         typer.Option(
@@ -160,6 +165,7 @@ def fit(
         split_table,
     )
     from ..tables.fitting import CHOSEN
+    from ..tables.reading import refuse_skipped
 
     console, verbose = Console(as_json), 0 if quiet else 1
     limit = seconds_of(seconds, how_sure)
@@ -179,7 +185,10 @@ def fit(
         time=time,
         strict=strict,
         checkpoint=checkpoint,
+        max_time=limit_of(max_time),
     )
+    if chunked:
+        refuse_skipped(data, skip_rows)
     refuse_unwritable(model, data)
     refuse_unwritable(report, data, model)
     if report is not None:
@@ -193,7 +202,7 @@ def fit(
             budget = memory_size(memory)
             fitted, split = fit_chunked(data, settings, budget, verbose, say)
         else:
-            frame = read(data, na or (), encoding, separator, sheet)
+            frame = read(data, na or (), encoding, separator, sheet, skip_rows)
             split = split_table(frame, settings)
             show_split(console, data, *frame.shape, split, settings)
             fitted = fit_table(split, settings, verbose)
@@ -229,24 +238,19 @@ def predict(
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     sheet: Sheet = None,
+    skip_rows: SkipRows = 0,
     as_json: Json = False,
 ) -> None:
     """Predict the rows of a table: one line for each, classes with their probabilities."""
-    from ..frames.written import shown
     from ..store import write_whole
     from ..tables import read
     from ..tables.formulas import without_formulas
 
     refuse_unwritable(out, data, model)
     fitted = load_model(model)
-    frame = read(data, na or (), encoding, separator, sheet)
+    frame = read(data, na or (), encoding, separator, sheet, skip_rows)
     predictions = fitted.predict(frame)
-    for name, values in fitted.encoder.unknown(frame).items():
-        typer.echo(
-            f"note: column {name!r} has values that the model does not know, such as "
-            f"{shown(values[0])}; they count as average.",
-            err=True,
-        )
+    note_remarks(fitted, frame)
     if as_json:
         text = json.dumps(records(predictions)) + "\n"
     else:
@@ -275,6 +279,7 @@ def explain(
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     sheet: Sheet = None,
+    skip_rows: SkipRows = 0,
     as_json: Json = False,
 ) -> None:
     """List the terms of a model, or what each adds to the prediction of one row."""
@@ -288,10 +293,12 @@ def explain(
         return
     if data is None:
         raise TableError(f"--row {row} needs the table that it is a row of. Add its name.")
-    frame = read(data, na or (), encoding, separator, sheet)
+    frame = read(data, na or (), encoding, separator, sheet, skip_rows)
     if row > len(frame):
         raise TableError(f"--row {row} is beyond the table's {len(frame):,} rows.")
-    show_row(console, fitted, frame.iloc[[row - 1]], label, top)
+    one = frame.iloc[[row - 1]]
+    show_row(console, fitted, one, label, top)
+    note_remarks(fitted, one)
 
 
 @problems()
@@ -305,6 +312,7 @@ def report(
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     sheet: Sheet = None,
+    skip_rows: SkipRows = 0,
 ) -> None:
     """Write a report on a model as one HTML file, with scores on the rows given."""
     from .. import report as reports
@@ -314,7 +322,7 @@ def report(
 
     refuse_unwritable(out, data, model)
     fitted = load_model(model)
-    frame = read(data, na or (), encoding, separator, sheet)
+    frame = read(data, na or (), encoding, separator, sheet, skip_rows)
     name = fitted.summary["target"]
     if name not in frame.columns:
         raise missing_column(name, frame, "the model's target")
@@ -332,36 +340,3 @@ def report(
     summary = {**fitted.summary, "scores": None, "rows_test": None, "evaluated_on": where}
     path = reports.write(fitted, frame.drop(columns=name), truth, out, summary=summary)
     typer.echo(f"Wrote {path}.", err=True)
-
-
-def load_model(path: Path) -> TableModel:
-    """Return the model of a table that a file holds."""
-    from ..store import load
-    from ..tables import TableError, TableModel
-
-    if not path.exists():
-        raise TableError(f"{path} does not exist. Write one with: manykernels fit ... --model FILE")
-    model: Any = load(path)
-    if not isinstance(model, TableModel):
-        raise TableError(
-            f"{path} holds an estimator saved from Python, which does not know the columns of "
-            "files. Use manykernels.load in Python, or fit a model with: manykernels fit"
-        )
-    return model
-
-
-def refuse_unwritable(path: Path | None, *others: Path | None) -> None:
-    """Refuse a file that cannot or should not be written, before any work is done."""
-    from ..tables import TableError
-
-    if path is None:
-        return
-    place = path.resolve()
-    if any(other is not None and other.resolve() == place for other in others):
-        raise TableError(f"{path} is given twice: one file would replace another. Name another.")
-    if not place.parent.is_dir():
-        raise TableError(f"{path} cannot be written: there is no folder {place.parent}.")
-    if place.exists() and not place.is_file():
-        raise TableError(f"{path} cannot be written: it is no file. Name another.")
-    if not os.access(place if place.exists() else place.parent, os.W_OK):
-        raise TableError(f"{path} cannot be written: permission is denied. Name another place.")

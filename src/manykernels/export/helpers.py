@@ -49,9 +49,15 @@ def _years(value, middle, style):
 WRITTEN = '''
 def _written(text, style):
     """Return year, month, day and seconds in UTC of a date as it is written."""
-    if style and text[4:5] != "-":
-        parts = dict(zip(style[1:], text.split(style[0])))
-        return int(parts["y"]), int(parts["m"]), int(parts["d"]), 0.0
+    if style and not (text[:4].isdigit() and text[4:5] == "-"):
+        date, _, clock = text.replace(",", " ").upper().partition(" ")
+        bare, seconds = clock.replace("AM", "").replace("PM", "").strip(), 0.0
+        for unit, part in zip((3600, 60, 1), bare.split(":") if bare else ()):
+            seconds += unit * float(part)
+        if clock.strip() != bare:  # the hours of half a day, of which the first is called 12
+            seconds += 43200 * ("PM" in clock) - 43200 * (seconds >= 43200)
+        parts = dict(zip(style[1:], date.split(style[0])))
+        return int(parts["y"]), int(parts["m"]), int(parts["d"]), seconds
     clock, seconds = text[10:].replace("T", " ").strip(), 0.0
     for mark, sign in (("Z", 0), ("+", -1), ("-", 1)):
         if mark in clock:

@@ -147,22 +147,41 @@ def _variants(level: str) -> list[str]:
     return [*texts, *([f"{mantissa}.0e{power}"] if mark and "." not in mantissa else [])]
 
 
+def _clock(text: str) -> str:
+    """Return the seconds since midnight of a time of day such as 19:36, 7:36:05 or 7:36 PM."""
+    upper = f"upper({text})"
+    bare = f"trim(replace(replace({upper}, 'AM', ''), 'PM', ''))"
+    after = f"substr({bare}, instr({bare}, ':') + 1)"
+    hour = f"CAST('0' || substr({bare}, 1, instr({bare} || ':', ':') - 1) AS INTEGER)"
+    half = f"{hour} % 12 + CASE WHEN instr({upper}, 'P') > 0 THEN 12 ELSE 0 END"
+    hour = f"CASE WHEN instr({upper}, 'M') > 0 THEN {half} ELSE {hour} END"
+    minutes, seconds = (
+        f"CAST('0' || {part} AS DOUBLE PRECISION)"
+        for part in (f"substr({after}, 1, 2)", f"substr({after}, 4)")
+    )
+    return f"3600 * ({hour}) + 60 * {minutes} + {seconds}"
+
+
 def _moment_steps(moments: dict[int, Source], query: Any) -> None:
     """Add steps that make seconds since 1970, in UTC, of dates as text."""
     parts = []
     for j, source in moments.items():
         m = f"p.m{j}"
         iso = f"instr({m}, '-') = 5"
+        iso = iso if source.style else f"({iso} OR instr({m}, '/') = 5)"
         cut = {
             "y": f"substr({m}, 1, 4)",
             "m": f"substr({m}, 6, 2)",
             "d": f"substr({m}, 9, 2)",
         }
+        written = number(0.0)
         if source.style:
-            mark = literal(source.style[0])
-            rest = f"substr({m}, instr({m}, {mark}) + 1)"
+            mark, words = literal(source.style[0]), f"replace({m}, ',', ' ')"
+            date = f"substr({words}, 1, instr({words} || ' ', ' ') - 1)"
+            rest = f"substr({date}, instr({date}, {mark}) + 1)"
+            written = _clock(f"trim(substr({words}, instr({words} || ' ', ' ')))")
             pieces = [
-                f"substr({m}, 1, instr({m}, {mark}) - 1)",
+                f"substr({date}, 1, instr({date}, {mark}) - 1)",
                 f"substr({rest}, 1, instr({rest}, {mark}) - 1)",
                 f"substr({rest}, instr({rest}, {mark}) + 1)",
             ]
@@ -179,7 +198,7 @@ def _moment_steps(moments: dict[int, Source], query: Any) -> None:
         zoned = f"{iso} AND NOT ({plain})"
         parts.append(
             f"CASE WHEN {zoned} THEN NULL WHEN {iso} THEN {' + '.join(seconds)} "
-            f"ELSE {number(0.0)} END AS s{j}_"
+            f"ELSE {written} END AS s{j}_"
         )
     query.step("mk_parts", ["p.*", *parts])
     days = []

@@ -13,9 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import deadline
 from ..arrays import Array
 from ..deadline import OutOfTimeError, keeping
+from ..kernels import only_linear
 from ..limits import JUDGED_ROWS, PLAIN_STRENGTH, WIDTH_COLUMNS, WIDTH_ROWS
 from ..memory import NoRoomError
-from ..notices import notify
+from ..notices import notify, setting
 from ..rows import Prepared
 from ..spec import Spec, Widths
 from .crossval import Choice, crossval, splits_of
@@ -124,7 +125,7 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
         except NoRoomError:
             if one is able[-1] and not losses:
                 raise
-            notes.append(f"{one.label!r} was not tried: it takes more than max_memory")
+            notes.append(f"{one.label!r} was not tried: it takes more than {setting('max_memory')}")
             continue
         losses[one.label] = _losses(one, choice, judged)
         found[one.label] = choice, prepared if whole else None
@@ -140,8 +141,9 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
     taken = _taken(losses)
     if late and not cut_short:
         notify(
-            f"Stopped by max_time={clock.max_time:g}: of {len(able)} kinds of models {len(losses)} "
-            f"were compared; {taken!r} was taken. Raise max_time, or ask for one kind.",
+            f"Stopped by {setting('max_time', clock.max_time)}: of {len(able)} kinds of models "
+            f"{len(losses)} were compared; {taken!r} was taken. Raise {setting('max_time')}, or "
+            f"ask for one kind: {setting('kernels')}.",
             ConvergenceWarning,
         )
     if watch is not None:
@@ -201,11 +203,13 @@ def affordable(spec: Spec, rows: Any, count: int) -> tuple[list[Spec], list[str]
         elif free and columns > WIDTH_COLUMNS:
             why = f"it would take long on {columns:,} columns"
         elif one.label == "both" and not patient:
-            why = f"it takes long; max_time={BOTH_SECONDS:.0f} or more allows it"
+            why = f"it takes long; {setting('max_time', BOTH_SECONDS)} or more allows it"
         if why:
             notes.append(f"{one.label!r} was not tried: {why}")
         else:
             able.append(one)
+        if one.label == "monomials" and not only_linear(one.kernels):
+            notes.append("'greedy' was not tried: it takes numbers only, no categories or gaps")
     return able, notes
 
 

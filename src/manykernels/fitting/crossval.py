@@ -15,7 +15,7 @@ from ..arrays import Array
 from ..backend import generator
 from ..deadline import OutOfTimeError, keeping
 from ..function import Predictor
-from ..notices import InterruptedWarning, notify
+from ..notices import InterruptedWarning, notify, setting
 from ..rows import Fits, Prepared, Rows
 from ..spec import Search, Spec
 from .both import with_terms
@@ -153,7 +153,7 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared, bool]:
         models = sum(len(own[0].models) for own in paths)
         why, kind = "Interrupted", InterruptedWarning  # type: tuple[str, type[Warning]]
         if clock.passed:
-            why, kind = f"Stopped by max_time={clock.max_time:g}", ConvergenceWarning
+            why, kind = f"Stopped by {setting('max_time', clock.max_time)}", ConvergenceWarning
         notify(
             f"{why}: the choice rests on {len(paths[0])} of {len(folds)} folds and "
             f"{models} models in each.",

@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..backend import generator
 from ..deadline import allowed
 from ..function import Function
-from ..notices import InterruptedWarning, notify
+from ..notices import InterruptedWarning, at_command, notify
 from ..rows import Prepared, Rows
 from ..solvers import Result, remembered
 from ..spec import Spec, Widths
@@ -159,6 +159,8 @@ def warn_of(spec: Spec, result: Result) -> None:
     elif not result.converged:
         goal = f", above tol={spec.stop.tol:g}" if certified else ", fewer than asked for"
         remedy = "Raise max_iter or max_time, or accept a larger tol."
+        if at_command():
+            remedy = "Raise --max-time if it is given, or use a smaller --degree."
         if spec.exponents == (2.0,):
             remedy = "With p = 2 that is rounding: use a larger alpha."
         elif kind == "bound" and gap >= 1:

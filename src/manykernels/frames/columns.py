@@ -10,10 +10,15 @@ import numpy as np
 import pandas as pd
 
 from ..arrays import Array
-from .written import as_moments, as_numbers, as_words, decimal_years, shown
+from .written import as_moments, as_numbers, as_words, decimal_years, shown, written_years
 
 OTHER, MISSING = "(other)", "(missing)"
 """Names of the level of rare categories, and of that of missing values."""
+
+
+SLACK = 0.1
+"""How far values may lie beyond the training range before that is said, in widths of it: rows left
+out at random are a little beyond. Set by judgement, not measured."""
 
 
 class TableError(ValueError):
@@ -26,13 +31,17 @@ class Number:
 
     ``middle`` is its median, which stands for missing values. ``gaps`` tells whether values were
     missing in training: then a second column says which. ``style`` says how values are written: ""
-    for plain numbers, "comma" for decimal commas; for dates it is the format.
+    for plain numbers, "comma" for decimal commas; for dates it is the format. ``ends`` are the
+    least and the largest value in training; None in files from before they were kept. ``slack`` is
+    how far beyond them values are nothing to speak of, in widths of that range.
     """
 
     name: str
     middle: float
     gaps: bool
     style: str = ""
+    ends: tuple[float, float] | None = None
+    slack: float = SLACK
 
     def values(self, column: pd.Series) -> Array:
         """Return the values as floats, NaN where missing."""
@@ -48,6 +57,20 @@ class Number:
                 f"column {self.name!r} must hold {kind}, as in training; got "
                 f"{shown(bad.iloc[0])} and {others}. {remedy}"
             )
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Between which values nothing is said of the training range: a little beyond it."""
+        assert self.ends is not None
+        low, high = self.ends
+        room = self.slack * high - self.slack * low
+        return low - room, high + room
+
+    @property
+    def range_in_words(self) -> str:
+        """The training range."""
+        assert self.ends is not None
+        return " to ".join(f"{end:.10g}" for end in self.ends)
 
     @property
     def levels_by_name(self) -> dict[str, list[str]]:
@@ -86,6 +109,12 @@ class Moment(Number):
     def example(self) -> object:
         """A value of the column."""
         return pd.Timestamp("2000-01-01", tz="UTC")
+
+    @property
+    def range_in_words(self) -> str:
+        """The training range."""
+        assert self.ends is not None
+        return " to ".join(written_years(*self.ends))
 
     def values(self, column: pd.Series) -> Array:
         """Return decimal years, NaN where missing."""
@@ -167,4 +196,8 @@ def missing_column(name: str, frame: pd.DataFrame, option: str) -> TableError:
     close = get_close_matches(name, names, 1, 0.5)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     listed = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
-    return TableError(f"{option} {name!r} is no column of the table.{hint} It has {listed}.")
+    title = ""
+    if not close and (len(names) == 1 or any(one.startswith("Unnamed: ") for one in names)):
+        title = " If that is a title above the names, leave it out with --skip-rows N."
+    said = f"{option} {name!r} is no column of the table.{hint} It has {listed}."
+    return TableError(f"{said}{title}")

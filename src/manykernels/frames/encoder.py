@@ -85,6 +85,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     [[50.0, 0.0, 0.0], [60.0, 1.0, 1.0], [70.0, 0.0, 0.0]]
     """
 
+    _beside: Sequence[str] = ()  # columns of the training table that were no part of X
+
     def __init__(
         self, categories: Sequence[str] | None = None, keep: Sequence[str] | None = None
     ) -> None:
@@ -145,20 +147,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
-            The numbers; a table if ``set_output`` says so. None is missing or infinite. A warning
-            names values of categories that were not in training.
+            The numbers; a table if ``set_output`` says so. None is missing or infinite. Warnings
+            name values of categories that were not in training, and columns with values far
+            beyond those in training.
         """
         check_is_fitted(self)
         frame = self._frame(X, reset=False)
         numbers = self.encode(frame)
-        categories = [column.name for column in self.columns_ if isinstance(column, Category)]
-        new = (numbers[categories] < 0).any(axis=None)
-        for name, values in self.unknown(frame).items() if new else ():
-            notify(
-                f"column {name!r} has values that the model does not know, such as "
-                f"{shown(values[0])}; they count as average.",
-                UserWarning,
-            )
+        for remark in self.remarks(frame, numbers):
+            notify(remark, UserWarning)
         return numbers.to_numpy()
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
@@ -243,30 +240,73 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 raise TypeError(f"a column is {type(column).__name__}")
             refuse_fields(column, FIELDS[type(column)], "a column")
             refuse_infinite(column, f"the column {column.name!r}")
+            if isinstance(column, Number) and column.ends is not None:
+                kinds = [type(one) for one in (*column.ends, column.slack)]
+                if kinds != [float] * 3:
+                    raise TypeError(f"ends of {column.name!r} are no two numbers")
             if isinstance(column, Category) and not all(type(one) is str for one in column.levels):
                 raise TypeError(f"levels of {column.name!r} are no text")
             parts[column.name] = [column.example]
         return pd.DataFrame(parts)
 
     def _missing(self, absent: list[str], frame: pd.DataFrame) -> str:
-        known = set(self.names)
+        """Say which columns a table lacks, and what to do."""
+        known = {*self._names, *self._beside}
         spare = [str(name) for name in frame.columns if name not in known]
         hints = [
             f"{name!r} may be its {close[0]!r}"
             for name in absent[:MOST_NAMED]
             if (close := get_close_matches(name, spare, 1, 0.6))
         ]
-        has = ", ".join(map(repr, spare[:8])) or "none"
-        return (
+        said = (
             f"the table lacks {plural(len(absent), 'column')} that the model needs: "
-            f"{some_of(absent)}. Columns of it that the model does not know: {has}. "
-            + (f"{'; '.join(hints)}: rename it." if hints else "Add them.")
+            f"{some_of(absent)}. "
+        )
+        if hints:
+            return f"{said}{'; '.join(hints)}: rename it."
+        add = f"Add {'a column of that name' if len(absent) == 1 else 'columns of these names'}"
+        if not spare:
+            return f"{said}{add} to the table."
+        return f"{said}{add} to the table, or rename one that the model does not know: " + (
+            f"{some_of(spare)}."
         )
 
     def unknown(self, frame: pd.DataFrame) -> dict[str, list[str]]:
         """Return values of categories that the model does not know, by column."""
         found = {column.name: column.unknown(frame[column.name]) for column in self.columns_}
         return {name: new for name, new in found.items() if new}
+
+    def remarks(self, frame: pd.DataFrame, numbers: pd.DataFrame) -> list[str]:
+        """Return what to know of rows: values new to the model, or far beyond the training range.
+
+        ``numbers`` are the rows encoded. A tenth of the range beyond its ends is not far, for
+        dates ten steps from one to the next, if these are less.
+        """
+        categories = [column.name for column in self.columns_ if isinstance(column, Category)]
+        new = (numbers[categories] < 0).any(axis=None)
+        found = [
+            f"column {name!r} has values that the model does not know, such as "
+            f"{shown(values[0])}; they count as average."
+            for name, values in (self.unknown(frame).items() if new else ())
+        ]
+        ranged = [column for column in self.columns_ if isinstance(column, Number) and column.ends]
+        values = numbers[[column.name for column in ranged]].to_numpy()
+        ends, limits = (
+            np.array(pairs).reshape(-1, 2).T
+            for pairs in ([one.ends for one in ranged], [one.limits for one in ranged])
+        )
+        far = ((values < limits[0]) | (values > limits[1])).any(axis=0)
+        rows = np.count_nonzero((values < ends[0]) | (values > ends[1]), axis=0)
+        beyond = [(column, rows[j]) for j, column in enumerate(ranged) if far[j]]
+        if len(beyond) > MOST_NAMED:
+            names = some_of([column.name for column, _ in beyond])
+            words = f"{len(beyond):,} columns have values far beyond their training ranges: {names}"
+            return [*found, f"{words}; the model knows nothing there."]
+        return found + [
+            f"column {column.name!r} is beyond its training range, {column.range_in_words}, in "
+            f"{plural(int(count), 'row')}; the model knows nothing there."
+            for column, count in beyond
+        ]
 
     def kernels(self, given: Any) -> Any:
         """Return a ``kernels`` argument for the encoded table: kernels of categories for these.
@@ -307,10 +347,13 @@ def learnt_encoder(
     keep: Sequence[str],
     ways: Ways,
     strict: bool = False,
+    beside: Sequence[str] = (),
 ) -> TableEncoder:
     """Return an encoder fitted to a table; messages advise what ``ways`` has.
 
-    ``strict`` raises at identifiers and free text, which are else left out.
+    ``strict`` raises at identifiers and free text, which are else left out. ``beside`` names what
+    people know as columns of the same table, such as the target.
     """
     encoder = TableEncoder(list(categories), list(keep))
+    encoder._beside = list(beside)
     return encoder._learn(encoder._frame(frame, reset=True), ways, strict)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -73,15 +75,39 @@ def _bare(words: pd.Series) -> pd.Series:
     return bare.str.replace(r"^([+-]?)[$€£¥]|[$€£¥%]$", r"\1", regex=True)
 
 
-DATES = ("ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y")
-"""Ways to write a date, in the order in which they are tried on all values of a column."""
+DAY_FIRST, MONTH_FIRST = "%d/%m/%Y", "%m/%d/%Y"
+"""Ways to write a date with slashes that some days can be read in both of."""
+
+DATES = ("ISO8601", "%Y/%m/%d", "%d.%m.%Y", DAY_FIRST, MONTH_FIRST, "%d-%m-%Y")
+"""Ways to write a date, in the order in which they are tried on all values of a column. A time of
+day may follow each."""
+
+CLOCK = r"(?:,?\s+(\d|[01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?\s*([AaPp][Mm])?)?"
+"""A time of day behind a date, if there is one: 19:36, 7:36:05.5 or 7:36 PM."""
+
+DATE_AND_CLOCK = rf"(\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}}){CLOCK}"
+"""A date as people write it, and its time of day."""
+
+FIRST_LOOK = 100
+"""Values of a column that are looked at before all: most columns of text hold no dates. Set by
+judgement."""
 
 
 def date_formats(column: pd.Series) -> list[str]:
     """Return the ways in which all values of a column can be read as dates."""
     if pd.api.types.is_numeric_dtype(column):
         return []
-    return [style for style in DATES if as_moments(column, style).notna().all()]
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return [DATES[0]]
+    found = list(DATES)
+    for part in (column.iloc[:FIRST_LOOK], column):
+        found = [style for style in found if as_moments(part, style).notna().all()]
+    return found
+
+
+def is_ambiguous(formats: Collection[str]) -> bool:
+    """Tell whether dates that can be read in these ways may begin with the day or the month."""
+    return {DAY_FIRST, MONTH_FIRST} <= set(formats)
 
 
 def as_moments(column: pd.Series, style: str) -> pd.Series:
@@ -91,13 +117,35 @@ def as_moments(column: pd.Series, style: str) -> pd.Series:
     if pd.api.types.is_numeric_dtype(column):
         return pd.Series(pd.NaT, index=column.index)
     words = column.astype(str).str.strip().where(column.notna())
-    return pd.to_datetime(words, format=style or "ISO8601", errors="coerce", utc=True)
+    if style in ("", "ISO8601"):
+        return pd.to_datetime(words, format="ISO8601", errors="coerce", utc=True)
+    parts = words.astype(object).str.extract(f"^{DATE_AND_CLOCK}$")
+    days = pd.to_datetime(parts[0], format=style, errors="coerce", utc=True)
+    return days + _clock(parts[1], parts[2], parts[3], parts[4])
+
+
+def _clock(hours: pd.Series, minutes: pd.Series, seconds: pd.Series, half: pd.Series) -> pd.Series:
+    """Return the time since midnight, zero where none is written, NaT for an hour such as 13 PM."""
+    hour, half = pd.to_numeric(hours).fillna(0), half.astype(object).str.upper()
+    wrong = half.notna() & ~hour.between(1, 12)
+    hour = hour.where(half.isna(), hour % 12 + 12 * (half == "PM"))
+    whole = 3600 * hour + 60 * pd.to_numeric(minutes).fillna(0) + pd.to_numeric(seconds).fillna(0)
+    return pd.to_timedelta(whole.where(~wrong), unit="s")
 
 
 def decimal_years(moments: pd.Series) -> Array:
     """Return moments as years since year 0, with fractions."""
     seconds = (moments - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(seconds=1)
     return 1970 + seconds.to_numpy(dtype=float) / YEAR
+
+
+def written_years(*years: float) -> list[str]:
+    """Return decimal years as dates, with the time of day if one of them is not at midnight."""
+    if not all(MINYEAR <= year < MAXYEAR for year in years):
+        return [f"{year:.10g}" for year in years]
+    moments = [datetime(1970, 1, 1) + timedelta(seconds=round((y - 1970) * YEAR)) for y in years]
+    days = all(moment.hour == moment.minute == moment.second == 0 for moment in moments)
+    return [f"{moment:%Y-%m-%d}" if days else f"{moment:%Y-%m-%d %H:%M}" for moment in moments]
 
 
 def mixture(words: pd.Series, numbers: pd.Series, ways: Ways) -> str:

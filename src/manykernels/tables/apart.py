@@ -10,13 +10,29 @@ import pandas as pd
 from sklearn.model_selection import GroupShuffleSplit
 
 from ..arrays import Array
-from ..frames import TableError, repeated_subjects
-from ..frames.written import as_moments, as_numbers, as_words, date_formats, decimal_years, shown
+from ..frames import Moment, TableEncoder, TableError, repeated_subjects
+from ..frames.written import (
+    as_moments,
+    as_numbers,
+    as_words,
+    date_formats,
+    decimal_years,
+    is_ambiguous,
+    shown,
+)
 from ..words import count, plural
 from .options import quoted
 
 if TYPE_CHECKING:
     from .fitting import Settings
+
+FEWEST_TIMES = 10
+"""Fewest different dates of a column that may make a table a series. Set by judgement."""
+
+REGULAR = 1.25
+"""Most that the upper quartile of the steps between dates may be of the lower one, if the dates are
+those of a series: 31 days and 28 of months are, while those of dates drawn at random are 4.8. Set
+by judgement, not measured."""
 
 FEWEST_GROUPS = 5
 """Fewest groups of a table: as many as there are folds."""
@@ -89,10 +105,14 @@ def apart_of(frame: pd.DataFrame, settings: Settings, notes: list[str]) -> Apart
             f"--{_option(settings)} {name!r} must have a value in every row; got "
             f"{plural(int(column.isna().sum()), 'row')} without. Fill them in, or remove the rows."
         )
-    left = "" if name in settings.keep else "; the column itself is not used to predict"
+    kept = name in settings.keep
     if settings.time is not None:
+        left = (
+            f" The column itself is left out of the model; --keep {quoted(name)} lets it be used."
+        )
         notes.append(
-            f"models are trained on earlier rows by {name!r} and validated on later ones{left}."
+            f"models are trained on earlier rows by {name!r} and validated on later ones."
+            f"{'' if kept else left}"
         )
         return Apart(moments=_moments(column), name=name)
     numbers, values = pd.factorize(as_words(column))
@@ -101,6 +121,7 @@ def apart_of(frame: pd.DataFrame, settings: Settings, notes: list[str]) -> Apart
             f"--groups {name!r} must have at least {FEWEST_GROUPS} different values; got "
             f"{len(values)}. Use another column, or leave --groups out."
         )
+    left = "" if kept else "; the column itself is not used to predict"
     notes.append(
         f"{name!r} has {count(len(values))} groups; rows of one are never trained and validated on "
         f"at once{left}."
@@ -117,7 +138,7 @@ def _moments(column: pd.Series) -> Array:
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         return as_numbers(column, "").to_numpy(dtype=float)
     formats = date_formats(column)
-    if not formats or {"%d/%m/%Y", "%m/%d/%Y"} <= set(formats):
+    if not formats or is_ambiguous(formats):
         raise TableError(
             f"--time {column.name!r} must hold dates or numbers; got {shown(column.iloc[0])}. "
             "Write dates as 2024-05-31."
@@ -133,3 +154,34 @@ def _subjects(frame: pd.DataFrame) -> list[str]:
         f"on at once, which flatters the score. Use --groups {quoted(name)}."
         for name, (values, rows) in repeated_subjects(frame).items()
     ]
+
+
+def series_notes(frame: pd.DataFrame, encoder: TableEncoder) -> list[str]:
+    """Return a note if rows are in the order of a column of dates, or one for each of its dates."""
+    for column in encoder.columns_:
+        if not isinstance(column, Moment):
+            continue
+        times = column.values(frame[column.name].dropna())
+        ordered = _in_order(times)
+        if len(np.unique(times)) < FEWEST_TIMES or not (ordered or _regular(times)):
+            continue
+        name = quoted(column.name)
+        how = "rows are in the order of" if ordered else "there is one row for each date of"
+        return [
+            f"{how} column {column.name!r}: held-out rows are drawn at random, between those that "
+            "are trained on, which flatters the score if later rows are to be predicted. Use "
+            f"--time {name}, with --keep {name} to predict from the date, too."
+        ]
+    return []
+
+
+def _in_order(times: Array) -> bool:
+    steps = np.diff(times)
+    return bool(np.all(steps >= 0) or np.all(steps <= 0))
+
+
+def _regular(times: Array) -> bool:
+    """Tell whether times are those of a series: all different, most steps between them alike."""
+    steps = np.diff(np.sort(times))
+    low, high = np.quantile(steps, [0.25, 0.75])
+    return bool(np.all(steps > 0) and high <= REGULAR * low)

@@ -20,6 +20,7 @@ from ..frames import TableEncoder, TableError
 from ..frames.written import target_values
 from ..limits import BASE_BYTES, GROUP_COPIES, SAMPLE_ROWS
 from ..memory import as_bytes
+from ..notices import named_as_options
 from ..passes import Block
 from ..rows import PartedRows
 from ..rows.dask import at_a_time, parts_of_blocks
@@ -166,7 +167,8 @@ def fit_chunked(
     estimator = new_estimator(split, settings, verbose)
     names = list(split.encoder.encode(split.train.iloc[:1]).columns)
     began = perf_counter()
-    with at_a_time(at_once), warnings.catch_warnings(record=True) as caught:
+    recording = warnings.catch_warnings(record=True)
+    with at_a_time(at_once), recording as caught, named_as_options():
         warnings.simplefilter("always")
         remember_columns(estimator, len(names), names)
         rows = PartedRows(parts_of_blocks(_block, blocks), names, classes)

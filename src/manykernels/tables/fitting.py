@@ -19,11 +19,11 @@ from ..baselines.versus import remarks
 from ..checkpoint import CheckpointWarning
 from ..estimators import MKLClassifierCV, MKLRegressorCV
 from ..frames import TableEncoder, TableError, learnt_encoder, missing_column
-from ..notices import InterruptedWarning, SlowWarning, notify
+from ..notices import InterruptedWarning, SlowWarning, named_as_options, notify
 from ..spec import affordable_degree
 from ..specify import PAIR_DEGREE
 from ..words import count, loss_meaning, plural
-from .apart import Apart, apart_of
+from .apart import Apart, apart_of, series_notes
 from .model import TableEstimator, TableModel
 from .options import COMMAND
 from .targets import target_of
@@ -66,6 +66,8 @@ class Settings:
         Whether identifiers and free text end the run; else such columns are left out.
     checkpoint : path, optional
         Folder from which a fit that was killed goes on.
+    max_time : float, optional
+        Seconds that the choice of a model and its fit may take; None for no limit.
     """
 
     target: str
@@ -83,6 +85,7 @@ class Settings:
     time: str | None = None
     strict: bool = False
     checkpoint: Path | None = None
+    max_time: float | None = None
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,8 @@ def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = No
         raise TableError(
             f"the table has a single column, {str(frame.columns[0])!r}; a target and at least one "
             "column to predict from are needed. If values are not separated by commas, name the "
-            "separator: --separator ';'."
+            "separator: --separator ';'; if it is a title above the names, leave it out with "
+            "--skip-rows N."
         )
     known = frame[settings.target].notna()
     if not known.any():
@@ -179,9 +183,13 @@ def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = No
     else:
         inside, outside = np.flatnonzero(~held), np.flatnonzero(held)
     train, test = X.iloc[inside], X.iloc[outside]
-    encoder = learnt_encoder(train, settings.categories, settings.keep, COMMAND, settings.strict)
+    beside = [settings.target, *settings.drop, *unused]
+    encoder = learnt_encoder(
+        train, settings.categories, settings.keep, COMMAND, settings.strict, beside
+    )
     if not encoder.columns_:
         raise TableError(f"no column is left to predict from: {' '.join(encoder.notes_[:10])}")
+    notes += [] if apart.name else series_notes(X, encoder)
     groups = None if apart.groups is None else apart.groups[inside]
     return Split(
         task,
@@ -247,7 +255,7 @@ def fit_table(split: Split, settings: Settings, verbose: int = 0) -> TableModel:
     rows = split.encoder.encode(split.train)
     estimator = new_estimator(split, settings, verbose)
     began = perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, named_as_options():
         warnings.simplefilter("always")
         estimator.fit(rows, split.y_train, groups=split.groups)
     seconds = perf_counter() - began
@@ -270,6 +278,7 @@ def new_estimator(split: Split, settings: Settings, verbose: int) -> TableEstima
         kernels=kernels,
         degree=settings.degree or "auto",
         cv=TimeSeriesSplit() if split.ordered else None,
+        max_time=settings.max_time,
         random_state=settings.seed,
         verbose=verbose,
         checkpoint=settings.checkpoint,

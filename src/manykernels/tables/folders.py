@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..frames import TableError
 from ..frames.columns import some_of
-from .reading import BINARY, EXCEL, TEXT, ending, read_file
+from .reading import BINARY, EXCEL, TEXT, ending, read_file, refuse_skipped
 
 FILE_KINDS = {
     **dict.fromkeys(TEXT, "text"),
@@ -25,7 +25,7 @@ FILE_KINDS = {
 
 
 def read_folder(
-    path: Path, na: Sequence[str], encoding: str, separator: str | None
+    path: Path, na: Sequence[str], encoding: str, separator: str | None, skip_rows: int = 0
 ) -> pd.DataFrame:
     """Read the text files, or the Parquet files, of a folder as one table, in order of their names.
 
@@ -43,13 +43,15 @@ def read_folder(
             "others elsewhere, or give one file."
         )
     if "Parquet" in kinds:
+        refuse_skipped(path, skip_rows)
         return _parquet(path, files)
-    frames = [read_file(file, na, encoding, separator) for file in files]
+    how = (na, encoding, separator, None, skip_rows)
+    frames = [read_file(file, *how) for file in files]
     _refuse_other_columns(path, files, [list(frame.columns) for frame in frames])
     names = list(frames[0].columns)
     if any(len({_kind(frame[name]) for frame in frames}) > 1 for name in names):
         # What a column is depends on all of its values, as if they were those of one file.
-        frames = [read_file(file, na, encoding, separator, words=True) for file in files]
+        frames = [read_file(file, *how, words=True) for file in files]
     parts = [
         frame[names].assign(**_from_folders(path, file))
         for frame, file in zip(frames, files, strict=True)

@@ -47,7 +47,7 @@ def judge_terms(
     fitted = model.estimator
     kernels = TESTED_KERNELS.get(kind := getattr(fitted, "kernels_", settings.kernels), kind)
     degree = PAIR_DEGREE if kind == "both" else fitted.degree_
-    same = replace(settings, kernels=kernels, degree=[degree])
+    same = replace(settings, kernels=kernels, degree=[degree], max_time=None)
     test = SplitTest(
         new_estimator(split, same, verbose),
         max_time=seconds,

@@ -41,6 +41,9 @@ BINARY = {".parquet", ".pq", ".feather", ".arrow"}
 EXCEL = {".xlsx", ".xlsm"}
 """Endings of files that openpyxl reads."""
 
+SKIP = " with --skip-rows N"
+"""How titles above the names are left out, at the end of a message."""
+
 
 def read(
     path: Path,
@@ -48,6 +51,7 @@ def read(
     encoding: str = "utf-8",
     separator: str | None = None,
     sheet: str | None = None,
+    skip_rows: int = 0,
 ) -> pd.DataFrame:
     """Read a table with a header row.
 
@@ -64,6 +68,8 @@ def read(
         Separator of a text file; by default from its name or its header row.
     sheet : str, optional
         Sheet of an Excel file; by default the only one that holds values.
+    skip_rows : int, default=0
+        Rows above the names to leave out, of a text file or a sheet: titles, notes.
 
     Returns
     -------
@@ -78,9 +84,9 @@ def read(
     if path.is_dir():
         from .folders import read_folder
 
-        frame = read_folder(path, na, encoding, separator)
+        frame = read_folder(path, na, encoding, separator, skip_rows)
     else:
-        frame = read_file(path, na, encoding, separator, sheet)
+        frame = read_file(path, na, encoding, separator, sheet, skip_rows)
     if not len(frame):
         raise TableError(f"{path} has a header but no rows. Export it again.")
     refuse_repeated(path, frame.columns)
@@ -100,6 +106,7 @@ def read_file(
     encoding: str,
     separator: str | None,
     sheet: str | None = None,
+    skip_rows: int = 0,
     words: bool = False,
 ) -> pd.DataFrame:
     """Read a file as it is; see ``read``. With ``words`` a text file is read as text alone."""
@@ -112,13 +119,14 @@ def read_file(
             f"--sheet {sheet!r} is for Excel files; {path.name} is none. Leave it out."
         )
     if kind in BINARY:
+        refuse_skipped(path, skip_rows)
         return _binary(path, kind, zipped)
     if kind in TEXT:
-        return _text(path, zipped, na, encoding, separator or TEXT[kind], words)
+        return _text(path, zipped, na, encoding, separator or TEXT[kind], skip_rows, words)
     if kind in EXCEL and not zipped:
         from .spreadsheets import read_sheet
 
-        return read_sheet(path, na, sheet)
+        return read_sheet(path, na, sheet, skip_rows)
     raise TableError(
         f"{path} must be a .csv, .tsv, .parquet or .feather file, possibly with .gz, or an .xlsx "
         f"file; got {''.join(path.suffixes[-2:]) or 'no ending'!r}. Export it as CSV."
@@ -131,6 +139,7 @@ def _text(
     na: Sequence[str],
     encoding: str,
     separator: str | None,
+    skip_rows: int,
     words: bool,
 ) -> pd.DataFrame:
     if separator is not None and (len(separator) != 1 or separator in NO_SEPARATORS):
@@ -145,7 +154,7 @@ def _text(
             if zipped
             else path.open(encoding=encoding) as file
         ):
-            head = file.readline(MOST_HEADER + 1).lstrip("\ufeff")
+            head = _header(path, file, skip_rows)
             if len(head) > MOST_HEADER:
                 raise TableError(
                     f"{path} is no regular table: its first line has more than {MOST_HEADER:,} "
@@ -155,17 +164,28 @@ def _text(
             names = next(csv.reader([head], delimiter=separator), [])
         refuse_repeated(path, [name for name in names if name])
         if not any(name.strip() for name in names):
-            raise TableError(f"{path} has no header row: its first line is empty. Add names.")
+            raise TableError(
+                f"{path} has no header row: its first line is empty. Add names, or leave out what "
+                f"is above them{SKIP}."
+            )
         with Bounded(path, zipped) as file:
-            return pd.read_csv(
+            frame = pd.read_csv(
                 file,
                 sep=separator,
                 encoding="utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding,
                 na_values=list(na),
                 low_memory=False,
                 skipinitialspace=True,
+                skiprows=skip_rows,
                 dtype=str if words else None,
             )
+        if frame.index.nlevels > 1:  # values without a name, taken for labels of rows
+            raise TableError(
+                f"{path} is no regular table: rows have {plural(frame.index.nlevels, 'value')} "
+                f"more than its first line has names, {', '.join(map(repr, names[:8]))}. Leave out "
+                f"what is above the names{SKIP}, or add the names that are missing."
+            )
+        return frame
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         raise TableError(
@@ -183,10 +203,37 @@ def _text(
         reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
         raise TableError(
             f"{path} is no regular table: {reason}. All rows must have as many values as the "
-            "header has names; quote values that contain the separator."
+            "header has names; quote values that contain the separator, and leave out what is "
+            f"above the names{SKIP}."
         ) from None
     except (OSError, EOFError, zlib.error) as error:
         raise TableError(f"{path} cannot be read: {error}. Copy or export it again.") from None
+
+
+def _header(path: Path, file: Any, skip_rows: int) -> str:
+    """Return the line of names of a text file: the first, or that after the rows to leave out."""
+    for _ in range(skip_rows):
+        file.readline()
+    head = str(file.readline(MOST_HEADER + 1))
+    while skip_rows and head and not head.strip():  # below a title there is often an empty line
+        head = str(file.readline(MOST_HEADER + 1))
+    if skip_rows and not head:
+        raise no_rows_left(path, skip_rows)
+    return head.lstrip("\ufeff")
+
+
+def no_rows_left(path: Path, skip_rows: int) -> TableError:
+    """Return the error that all rows of a file are left out."""
+    return TableError(f"--skip-rows {skip_rows} leaves nothing of {path.name}. Use a smaller one.")
+
+
+def refuse_skipped(path: Path, skip_rows: int) -> None:
+    """Raise if rows are to be left out of a file whose names stand in no row."""
+    if skip_rows:
+        raise TableError(
+            f"--skip-rows {skip_rows} is for text and Excel files; {path.name} is none. Leave it "
+            "out."
+        )
 
 
 def _refuse_disguised(path: Path, zipped: bool, encoding: str) -> None:

@@ -16,7 +16,7 @@ from ..frames.columns import some_of
 from ..limits import MEMORY_SHARE
 from ..memory import UNKNOWN_MACHINE, machine_bytes
 from ..words import plural
-from .reading import refuse_repeated
+from .reading import SKIP, no_rows_left, refuse_repeated
 
 SHEET_COPIES = 4
 """Memory that a sheet takes when it is read, in multiples of its bytes unzipped. An order of
@@ -27,18 +27,22 @@ GAPS += "NaN, None, n/a, nan, null"
 """Words that mean missing, as in text files."""
 
 
-def read_sheet(path: Path, na: Sequence[str], sheet: str | None) -> pd.DataFrame:
+def read_sheet(
+    path: Path, na: Sequence[str], sheet: str | None, skip_rows: int = 0
+) -> pd.DataFrame:
     """Read a sheet of an Excel file, by default the only one that holds values.
 
-    The first row that is not empty holds the names. Of a formula its value is taken; the cells of
-    a merged range within one column all have its value.
+    The first row that is not empty, after those to leave out, holds the names. Of a formula its
+    value is taken; the cells of a merged range within one column all have its value.
     """
     book = _opened(path, values=True)
     chosen = _chosen(path, book, sheet)
-    rows, first = _rows(chosen)
+    rows, first = _rows(chosen, skip_rows)
+    if not rows and skip_rows:
+        raise no_rows_left(path, skip_rows)
     if not rows:
         raise TableError(f"sheet {chosen.title!r} of {path} is empty. Name another with --sheet.")
-    names, kept = _names(path, chosen, rows)
+    names, kept = _names(path, chosen, rows, first)
     _fill_merged(path, chosen, rows, first)
     rows = [row for row in rows[1:] if any(value is not None for value in row)]
     if any(row[j] is None for row in rows for j in kept):
@@ -104,17 +108,20 @@ def _chosen(path: Path, book: Any, name: str | None) -> Any:
     )
 
 
-def _rows(sheet: Any) -> tuple[list[list[Any]], int]:
+def _rows(sheet: Any, skip_rows: int = 0) -> tuple[list[list[Any]], int]:
     """Return the values of a sheet from its first row with any, and the number of that row."""
     rows = [
         [None if isinstance(value, str) and not value.strip() else value for value in row]
-        for row in sheet.iter_rows(values_only=True)
+        for row in sheet.iter_rows(min_row=skip_rows + 1, values_only=True)
     ]
     filled = [k for k, row in enumerate(rows) if any(value is not None for value in row)]
-    return (rows[filled[0] : filled[-1] + 1], filled[0] + 1) if filled else ([], 1)
+    first = skip_rows + 1
+    return (rows[filled[0] : filled[-1] + 1], filled[0] + first) if filled else ([], first)
 
 
-def _names(path: Path, sheet: Any, rows: list[list[Any]]) -> tuple[list[str], list[int]]:
+def _names(
+    path: Path, sheet: Any, rows: list[list[Any]], first: int
+) -> tuple[list[str], list[int]]:
     """Return the names of columns and where these are; columns without any value have none."""
     head, body = rows[0], rows[1:]
     used = [j for j in range(len(head)) if any(row[j] is not None for row in body)]
@@ -122,8 +129,8 @@ def _names(path: Path, sheet: Any, rows: list[list[Any]]) -> tuple[list[str], li
     if nameless:
         raise TableError(
             f"sheet {sheet.title!r} of {path} has {plural(len(nameless), 'column')} with values "
-            f"but no name in the first row: {some_of(nameless)}. Give each a name there, and "
-            "remove titles and notes above the table."
+            f"but no name in row {first}: {some_of(nameless)}. Give each a name there. If that row "
+            f"is a title above the names, leave it out{_skipped(rows, used, first)}."
         )
     kept = [j for j in range(len(head)) if head[j] is not None]
     names = [str(head[j]).strip() for j in kept]
@@ -131,9 +138,19 @@ def _names(path: Path, sheet: Any, rows: list[list[Any]]) -> tuple[list[str], li
     return names, kept
 
 
+def _skipped(rows: list[list[Any]], used: list[int], first: int) -> str:
+    """Return the option that leaves out what is above the first row with text in all columns."""
+    for place, row in enumerate(rows):
+        if all(isinstance(row[j], str) for j in used):
+            return f" with --skip-rows {first - 1 + place}"
+    return SKIP
+
+
 def _fill_merged(path: Path, sheet: Any, rows: list[list[Any]], first: int) -> None:
     """Give all cells of a merged range its value; ranges of several columns are refused."""
     for merged in sheet.merged_cells.ranges:
+        if merged.max_row < first:  # a title
+            continue
         if merged.min_col != merged.max_col or merged.min_row <= first <= merged.max_row:
             raise TableError(
                 f"sheet {sheet.title!r} of {path} has merged cells across columns or in the row of "
