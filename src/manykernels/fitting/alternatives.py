@@ -125,7 +125,7 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
         except NoRoomError:
             if one is able[-1] and not losses:
                 raise
-            notes.append(f"{one.label!r} was not tried: it takes more than {setting('max_memory')}")
+            notes.append(f"{one.label!r} was not tried: it takes more memory than a fit may hold")
             continue
         losses[one.label] = _losses(one, choice, judged)
         found[one.label] = choice, prepared if whole else None
