@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight
 
 from .arrays import Array
 
@@ -256,12 +257,17 @@ def refuse_target_size(y: Array, centre: float) -> None:
         )
 
 
-def refuse_no_weights(weights: Any) -> None:
-    """Raise ValueError if sample weights are no numbers."""
+def _refuse_no_weights(weights: Any) -> None:
+    """Raise ValueError if sample weights are no numbers, or a single one in an array."""
     try:
         values = np.asarray(weights)
     except ValueError:
         values = np.array([weights], dtype=object)
+    if isinstance(weights, np.ndarray) and values.ndim == 0:
+        raise ValueError(
+            f"sample_weight must have an entry for each row; got {shown(weights)}, which has no "
+            "dimension. Use sample_weight=None to weigh rows equally."
+        )
     found = no_number(values) if values.dtype.kind in "OUSmM" else []
     if found or values.dtype.kind in "USmMV":
         raise ValueError(
@@ -270,14 +276,25 @@ def refuse_no_weights(weights: Any) -> None:
         )
 
 
-def weights_in_range(weights: Array) -> Array:
-    """Return sample weights, of which only ratios matter, so that sums of them do not overflow.
+def row_weights(sample_weight: Any, count: int) -> Array:
+    """Return the weight of each of so many rows, or say what is wrong with sample weights.
 
-    Weights next to nothing beside the largest become zero.
+    Only their ratios matter: they are such that sums do not overflow, and those next to nothing
+    beside the largest are zero.
     """
+    refuse_masked(sample_weight, "sample_weight")
+    if sample_weight is not None:
+        _refuse_no_weights(sample_weight)
+    weights: Array = _check_sample_weight(
+        sample_weight, np.empty((count, 0)), dtype=np.float64, ensure_non_negative=True
+    )
     largest = float(weights.max(initial=0.0))
-    if largest > 0:
-        weights = np.where(weights < LEAST_WEIGHT * largest, 0.0, weights)
-    if largest > LARGEST_VALUE or 0 < largest < LEAST_RANGE:
+    if not largest > 0:
+        raise ValueError(
+            "sample_weight must have a positive entry; got only zero weights. "
+            "Use sample_weight=None to weigh rows equally."
+        )
+    weights = np.where(weights < LEAST_WEIGHT * largest, 0.0, weights)
+    if largest > LARGEST_VALUE or largest < LEAST_RANGE:
         return weights / largest
     return weights

@@ -3,6 +3,7 @@
 from .columns import Category, Column, Moment, Number, TableError, missing_column
 from .encoder import TableEncoder, learnt_encoder
 from .given import as_frame, filled, is_table, not_plain
+from .middles import weighted_median
 from .subjects import repeated_subjects
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "missing_column",
     "not_plain",
     "repeated_subjects",
+    "weighted_median",
 ]

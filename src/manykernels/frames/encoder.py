@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..arrays import Array
+from ..inputs import row_weights
 from ..notices import notify
 from ..registry import TABLE_KERNELS
 from ..store import refuse_fields, refuse_infinite
@@ -97,7 +98,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the kinds of the columns.
 
         Parameters
@@ -106,6 +107,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Training rows; a table of pandas, polars or pyarrow, or an array of text and numbers.
         y : object
             Not looked at.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, for medians and the most frequent categories; those of weight zero
+            are not looked at.
 
         Returns
         -------
@@ -125,13 +129,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                         f"{option} must name columns of X; got {name!r}. It has "
                         f"{some_of(frame.columns.tolist())}."
                     )
-        return self._learn(frame, PYTHON)
+        return self._learn(frame, row_weights(sample_weight, len(frame)), PYTHON)
 
-    def _learn(self, frame: pd.DataFrame, ways: Ways, strict: bool = False) -> Self:
+    def _learn(self, frame: pd.DataFrame, weights: Array, ways: Ways, strict: bool = False) -> Self:
         """Find the kinds of columns; messages advise what the ways out are."""
-        categories, keep = self.categories or (), self.keep or ()
-        self.columns_, self.notes_ = learn_columns(frame, categories, keep, ways, strict)
         self._names = frame.columns.tolist()
+        used = weights > 0
+        if not used.all():
+            frame, weights = frame[used], weights[used]
+        categories, keep = self.categories or (), self.keep or ()
+        self.columns_, self.notes_ = learn_columns(frame, weights, categories, keep, ways, strict)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -313,4 +320,5 @@ def learnt_encoder(
     ``strict`` raises at identifiers and free text, which are else left out.
     """
     encoder = TableEncoder(list(categories), list(keep))
-    return encoder._learn(encoder._frame(frame, reset=True), ways, strict)
+    rows = encoder._frame(frame, reset=True)
+    return encoder._learn(rows, np.ones(len(rows)), ways, strict)

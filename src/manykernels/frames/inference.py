@@ -23,6 +23,7 @@ from .columns import (
     plain_numbers,
     some_of,
 )
+from .middles import weighted_median
 from .ways import PYTHON, Ways
 from .written import (
     as_moments,
@@ -57,6 +58,7 @@ class Findings:
 
 def learn_columns(
     frame: pd.DataFrame,
+    weights: Array,
     categories: Collection[str] = (),
     keep: Collection[str] = (),
     ways: Ways = PYTHON,
@@ -64,36 +66,39 @@ def learn_columns(
 ) -> tuple[list[Column], list[str]]:
     """Return the columns in use of training rows without the target, and notes about all.
 
-    ``categories`` names columns to take as categories whatever they look like, ``keep`` those that
-    are no identifiers though they look like it, ``ways`` has what messages advise. Other
+    ``weights`` are those of the rows, all positive; medians and the most frequent categories are
+    by them. ``categories`` names columns to take as categories whatever they look like, ``keep``
+    those that are no identifiers though they look like it, ``ways`` has what messages advise. Other
     identifiers and free text are left out with a note; ``strict`` raises in place of that.
     """
     findings, plain = Findings(ways), plain_numbers(frame)
     columns: list[Column] = []
     for name in frame.columns:
         if name in plain and name not in categories:
-            values = plain[name][~np.isnan(plain[name])]
+            there = ~np.isnan(plain[name])
+            values = plain[name][there]
             if not len(values):
                 findings.left_out.setdefault("no values", []).append(str(name))
             elif len(values) == len(frame) and (values == values[0]).all():
                 findings.left_out.setdefault("the same value everywhere", []).append(str(name))
             else:
-                number = _number(
-                    str(name), values, len(values) < len(frame), name in keep, findings
-                )
+                gaps = len(values) < len(frame)
+                number = _number(str(name), values, weights[there], gaps, name in keep, findings)
                 columns += [] if number is None else [number]
             continue
         column = frame[name]
         known = column.dropna()
+        gaps = len(known) < len(column)
         numeric = pd.api.types.is_numeric_dtype(known)
         if not numeric and (why := refuse_objects(known)):
             findings.unusable[str(name)] = why
         elif known.empty:
             findings.left_out.setdefault("no values", []).append(str(name))
-        elif len(known) == len(column) and (known == known.iloc[0]).all():
+        elif not gaps and (known == known.iloc[0]).all():
             findings.left_out.setdefault("the same value everywhere", []).append(str(name))
         else:
-            found = _learn(str(name), column, known, name in categories, name in keep, findings)
+            own = weights[column.notna().to_numpy()]
+            found = _learn(str(name), known, own, gaps, name in categories, name in keep, findings)
             columns += [] if found is None else [found]
     if strict:
         findings.unusable = findings.doubtful | findings.unusable
@@ -136,20 +141,29 @@ def _notes(why: str, names: list[str]) -> list[str]:
 
 
 def _learn(
-    name: str, column: pd.Series, known: pd.Series, as_category: bool, keep: bool, found: Findings
+    name: str,
+    known: pd.Series,
+    weights: Array,
+    gaps: bool,
+    as_category: bool,
+    keep: bool,
+    found: Findings,
 ) -> Column | None:
-    gaps = len(known) < len(column)
+    """Return a column of a kind, given its values and their weights, or say why it is of none."""
     words = pd.api.types.is_bool_dtype(known) or isinstance(known.dtype, pd.CategoricalDtype)
     if as_category or words:
-        return _category(name, column, found)
+        return _category(name, known, weights, gaps, found)
     if pd.api.types.is_datetime64_any_dtype(known):
-        return Moment(name, float(np.median(decimal_years(as_moments(known, "")))), gaps)
+        years = decimal_years(as_moments(known, ""))
+        return Moment(name, float(weighted_median(years, weights)), gaps)
     if pd.api.types.is_numeric_dtype(known) and not pd.api.types.is_complex_dtype(known):
-        return _number(name, known.to_numpy(dtype=float), gaps, keep, found)
-    return _words(name, column, known, keep, found)
+        return _number(name, known.to_numpy(dtype=float), weights, gaps, keep, found)
+    return _words(name, known, weights, gaps, keep, found)
 
 
-def _number(name: str, values: Array, gaps: bool, keep: bool, found: Findings) -> Number | None:
+def _number(
+    name: str, values: Array, weights: Array, gaps: bool, keep: bool, found: Findings
+) -> Number | None:
     """Return a column of numbers, given those that are not missing, or say why it is none."""
     if np.isinf(values).any():
         found.unusable[name] = "has infinite values"
@@ -157,27 +171,26 @@ def _number(name: str, values: Array, gaps: bool, keep: bool, found: Findings) -
     if _row_numbers(values) and not keep:
         found.doubtful[name] = "looks like row numbers (whole, all different, few gaps)"
         return None
-    return Number(name, float(np.median(values)), gaps)
+    return Number(name, float(weighted_median(values, weights)), gaps)
 
 
 def _words(
-    name: str, column: pd.Series, known: pd.Series, keep: bool, found: Findings
+    name: str, known: pd.Series, weights: Array, gaps: bool, keep: bool, found: Findings
 ) -> Column | None:
     """Return a column of text as dates or categories, or say why it is neither."""
     words = as_words(known)
-    gaps = len(known) < len(column)
     style = number_style(words)
     numbers = as_numbers(words, style)
-    share = float(numbers.notna().mean())
-    if share == 1:
-        return Number(name, float(numbers.median()), gaps, style)
+    share = float(np.average(numbers.notna(), weights=weights))
+    if numbers.notna().all():
+        return Number(name, float(weighted_median(numbers.to_numpy(), weights)), gaps, style)
     if share >= 0.5:
         found.unusable[name] = mixture(words, numbers, found.ways)
         return None
     formats = date_formats(known)
     if formats and not {"%d/%m/%Y", "%m/%d/%Y"} <= set(formats):
         years = decimal_years(as_moments(known, formats[0]))
-        return Moment(name, float(np.median(years)), gaps, formats[0])
+        return Moment(name, float(weighted_median(years, weights)), gaps, formats[0])
     if formats:
         found.unusable[name] = (
             f"has dates that may begin with the day or with the month (such as "
@@ -193,12 +206,11 @@ def _words(
             f"{_cut(words.iloc[0])!r})"
         )
         return None
-    return _category(name, column, found)
+    return _category(name, known, weights, gaps, found)
 
 
-def _category(name: str, column: pd.Series, found: Findings) -> Category:
-    words = as_words(column.dropna())
-    counts = words.value_counts(sort=False)
+def _category(name: str, known: pd.Series, weights: Array, gaps: bool, found: Findings) -> Category:
+    counts = pd.Series(weights).groupby(as_words(known).to_numpy(), sort=False).sum()
     common = counts.sort_values(ascending=False, kind="stable").index[:MOST_CATEGORIES].tolist()
     levels = sorted(common)
     if len(counts) > MOST_CATEGORIES:
@@ -207,7 +219,7 @@ def _category(name: str, column: pd.Series, found: Findings) -> Category:
             f"column {name!r} has {len(counts)} categories; the {MOST_CATEGORIES} most frequent "
             f"have a level each, the rest is {OTHER!r}."
         )
-    if column.isna().any():
+    if gaps:
         levels.append(MISSING)
     return Category(name, levels)
 
