@@ -143,6 +143,27 @@ def test_the_command_line_encodes_alike(fitted):
     assert straight.explain(None)["term"].tolist() == model.explain(None)["term"].tolist()
 
 
+@pytest.mark.parametrize("turn", [1, -1])
+@pytest.mark.parametrize(
+    "names", [["a is missing"], ["a is missing", "a is missing (2)"], ["a is missing is missing"]]
+)
+def test_names_of_encoded_columns_are_distinct(names, turn):
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.normal(size=(ROWS, 1 + len(names))), columns=["a", *names])
+    y = table[names].sum(axis=1) * 3
+    table = table.mask(rng.random(table.shape) < [0.2] + [0.1] * len(names))[["a", *names][::turn]]
+    encoder = TableEncoder().fit(table)
+    out = encoder.set_output(transform="pandas").transform(table)
+    assert out.shape == (ROWS, 2 * table.shape[1])
+    assert len(set(out.columns)) == out.shape[1] == len(encoder.sources) == len(encoder.codes)
+    for name in table:
+        known = table[name].notna()
+        np.testing.assert_array_equal(out[name][known], table[name][known])
+    model = MKLRegressor(kernels="linear", p=1, degree=1, alpha=1e-6).fit(table, y)
+    known = table.notna().all(axis=1)
+    assert model.score(table[known], y[known]) > 0.9
+
+
 def test_tables_of_numbers_change_nothing():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(50, 3)), columns=list("abc"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import chain, count
 
 import numpy as np
 import pandas as pd
@@ -50,9 +51,9 @@ class Number:
             )
 
     @property
-    def levels_by_name(self) -> dict[str, list[str]]:
+    def labels(self) -> list[list[str]]:
         """Labels of the numbers of each encoded column, none for numbers that are themselves."""
-        return {self.name: []} | ({f"{self.name} is missing": ["no", "yes"]} if self.gaps else {})
+        return [[], ["no", "yes"]] if self.gaps else [[]]
 
     @property
     def example(self) -> object:
@@ -63,19 +64,17 @@ class Number:
         """Return categories that the model does not know: numbers have none."""
         return []
 
-    def encode(self, column: pd.Series) -> dict[str, Array]:
+    def encode(self, column: pd.Series) -> list[Array]:
         """Return the columns of numbers that stand for a column."""
         return self.encoded(self.values(column))
 
-    def encoded(self, found: Array) -> dict[str, Array]:
+    def encoded(self, found: Array) -> list[Array]:
         """Return the columns of numbers that stand for values, NaN where missing."""
         if np.isinf(found).any():
             raise TableError(f"column {self.name!r} has infinite values. Correct them.")
         missing = np.isnan(found)
-        out = {self.name: np.where(missing, self.middle, found)}
-        if self.gaps:
-            out[f"{self.name} is missing"] = missing.astype(float)
-        return out
+        whole = np.where(missing, self.middle, found)
+        return [whole, missing.astype(float)] if self.gaps else [whole]
 
 
 @dataclass(frozen=True)
@@ -106,9 +105,9 @@ class Category:
     levels: list[str]
 
     @property
-    def levels_by_name(self) -> dict[str, list[str]]:
+    def labels(self) -> list[list[str]]:
         """Labels of the numbers of the encoded column."""
-        return {self.name: self.levels}
+        return [self.levels]
 
     @property
     def example(self) -> object:
@@ -120,14 +119,14 @@ class Category:
         words = set() if OTHER in self.levels else set(as_words(column.dropna()))
         return sorted(words - set(self.levels))
 
-    def encode(self, column: pd.Series) -> dict[str, Array]:
+    def encode(self, column: pd.Series) -> list[Array]:
         """Return numbers of levels; -1, which no kernel knows, for values new to the model."""
         codes = {level: number for number, level in enumerate(self.levels)}
         unknown = codes.get(OTHER, -1)
         words = as_words(column)
         found = words.map(codes).fillna(unknown).to_numpy(dtype=float)
         missing = column.isna().to_numpy()
-        return {self.name: np.where(missing, codes.get(MISSING, unknown), found)}
+        return [np.where(missing, codes.get(MISSING, unknown), found)]
 
 
 MOST_NAMED = 10
@@ -140,6 +139,25 @@ def some_of(names: Sequence[str]) -> str:
 
 
 Column = Number | Moment | Category
+
+
+def encoded_names(columns: Sequence[Column]) -> list[list[str]]:
+    """Return the names of the encoded columns of each column, all of them distinct.
+
+    What says that values of ``a`` are missing is ``a is missing``, or ``a is missing (2)`` where
+    the table has a column of that name.
+    """
+    taken, names = {column.name for column in columns}, []
+    for column in columns:
+        own = [column.name]
+        for _ in column.labels[1:]:
+            wanted = f"{column.name} is missing"
+            tries = (f"{wanted} ({number})" for number in count(2))
+            own.append(next(name for name in chain([wanted], tries) if name not in taken))
+        taken.update(own)
+        names.append(own)
+    return names
+
 
 _NUMBER_FIELDS = {"name": str, "middle": float, "gaps": bool, "style": str}
 FIELDS: dict[type, dict[str, type]] = {

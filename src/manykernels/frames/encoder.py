@@ -24,6 +24,7 @@ from .columns import (
     Column,
     Number,
     TableError,
+    encoded_names,
     plain_numbers,
     some_of,
 )
@@ -41,7 +42,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     * Numbers, also as people write them (``"1,200"``, ``"$3.50"``, ``"12 %"``), stay numbers.
       Missing ones become the median; where there were some in training, a further column
-      ``NAME is missing`` says which.
+      ``NAME is missing`` says which (``NAME is missing (2)`` if the table has one of that name).
     * Dates and time stamps become decimal years: the middle of 2024 is 2024.5.
     * Text, categories and booleans become the numbers of their levels, in alphabetical order. The
       30 most frequent have a level each, the rest is ``(other)``; missing values are a level
@@ -198,7 +199,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def sources(self) -> list[int]:
         """The number, in the table, of the column that each encoded column stands for."""
         places = {name: number for number, name in enumerate(self._names)}
-        return [places[column.name] for column in self.columns_ for _ in column.levels_by_name]
+        return [places[column.name] for column in self.columns_ for _ in column.labels]
 
     @property
     def codes(self) -> list[list[float]]:
@@ -207,7 +208,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _encoded(self) -> dict[str, list[str]]:
-        return {n: own for column in self.columns_ for n, own in column.levels_by_name.items()}
+        pairs = zip(encoded_names(self.columns_), self.columns_, strict=True)
+        return {
+            name: labels
+            for names, column in pairs
+            for name, labels in zip(names, column.labels, strict=True)
+        }
 
     def _frame(self, X: Any, reset: bool) -> pd.DataFrame:
         """Return X as a table; arrays must have as many columns as in training."""
@@ -230,16 +236,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         absent = [name for name in self.names if name not in frame.columns]
         if absent:
             raise TableError(self._missing(absent, frame))
-        parts: dict[str, Array] = {}
+        parts: list[Array] = []
         plain = plain_numbers(frame)
         for column in self.columns_:
             if type(column) is Number and column.name in plain:
-                parts |= column.encoded(plain[column.name])
+                parts += column.encoded(plain[column.name])
                 continue
             if why := refuse_objects(frame[column.name].dropna()):
                 raise TableError(f"column {column.name!r} {why}. Write it as in training.")
-            parts |= column.encode(frame[column.name])
-        return pd.DataFrame(parts, index=frame.index)
+            parts += column.encode(frame[column.name])
+        return pd.DataFrame(dict(zip(self._encoded, parts, strict=True)), index=frame.index)
 
     def example(self) -> pd.DataFrame:
         """Return a table of one row, as training rows were; TypeError if columns are none."""
