@@ -164,6 +164,74 @@ def test_names_of_encoded_columns_are_distinct(names, turn):
     assert model.score(table[known], y[known]) > 0.9
 
 
+NEAR = {
+    "long integers": [10**17 + 1, 10**17 + 2, -(10**17) - 1, 5],
+    "integers beyond doubles": [2**60, 2**60 + 1, 2**60 + 2, 0],
+    "floats of 17 digits": [0.1, 0.1 + 2e-16, 1 / 3, 1.0],
+    "large floats": [1e17, 1e17 + 16, 1e300, -1e300],
+    "reserved words": ["(missing)", "(other)", "'(other)'", "a"],
+}
+
+
+@pytest.mark.parametrize("kind", ["plain", "object", "category", "gaps"])
+@pytest.mark.parametrize("case", NEAR)
+def test_different_values_are_different_categories(case, kind):
+    values = pd.Series(NEAR[case] * 10, name="id")
+    if kind == "gaps":
+        values = values.astype(object).where(values.index > 4, None)
+    elif kind != "plain":
+        values = values.astype(kind)
+    encoder = TableEncoder(categories=["id"]).fit(values.to_frame())
+    levels = encoder.levels_["id"]
+    assert len(set(levels)) == len(levels) == 4 + (kind == "gaps")
+    codes = encoder.transform(values.to_frame())[:, 0]
+    expected = pd.factorize(values.astype(object), use_na_sentinel=False)[0]
+    assert len(set(zip(codes, expected, strict=True))) == len(levels)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0, 0.25], [1, 2, 3], [1e16, 3.0, 0.1]])
+def test_a_number_is_one_category_however_it_is_stored(values):
+    plain = pd.Series(values * 8, name="id")
+    encoder = TableEncoder(categories=["id"]).fit(plain.to_frame())
+    expected = encoder.transform(plain.to_frame())
+    stored = [plain.astype(object), plain.astype("category"), plain.astype("Float64")]
+    for other in stored:
+        np.testing.assert_array_equal(encoder.transform(other.to_frame()), expected)
+
+
+def test_reserved_words_are_values_like_others():
+    values = [f"k{i:02}" for i in range(31)] * 3 + ["(other)", "(missing)"] * 4 + [None] * 5
+    table = pd.DataFrame({"a": values})
+    encoder = TableEncoder().fit(table)
+    assert encoder.levels_["a"][-2:] == ["(other)", "(missing)"]
+    rows = pd.DataFrame({"a": ["(other)", "(missing)", "new", None]})
+    levels = [encoder.levels_["a"][int(code)] for code in encoder.transform(rows)[:, 0]]
+    assert levels == ["'(other)'", "'(missing)'", "(other)", "(missing)"]
+    whole = TableEncoder().fit(pd.DataFrame({"a": ["(other)", "b", "c"] * 10}))
+    with pytest.warns(UserWarning, match="such as 'new'"):
+        assert whole.transform(rows[2:])[:, 0].tolist() == [-1.0, -1.0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (pd.array([2**60, 2**60 + 1, 5] * 10, dtype="Int64"), "i"),
+        (pd.array([2**63 + 1, 2**63 + 2, 5] * 10, dtype="UInt64"), "u"),
+        (pd.array([True, False, True] * 10, dtype="boolean"), "b"),
+        (pd.array([0.5, 1.5, 2.5] * 10, dtype="Float64"), "f"),
+    ],
+)
+def test_classes_of_nullable_types_stay_what_they_are(labels, kind):
+    if kind == "f":
+        labels = labels.round().astype("Float64")
+    rng = np.random.default_rng(0)
+    for y in (labels, pd.Series(labels)):
+        model = MKLClassifier(degree=1, p=1, alpha=0.1).fit(rng.normal(size=(30, 2)), y)
+        assert model.classes_.dtype.kind == kind
+        assert model.classes_.tolist() == sorted(set(labels.tolist()))
+        assert model.predict(rng.normal(size=(4, 2))).dtype.kind == kind
+
+
 def test_tables_of_numbers_change_nothing():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(50, 3)), columns=list("abc"))

@@ -137,6 +137,14 @@ def refuse_complex(values: Any, name: str) -> None:
         )
 
 
+def plain_targets(y: Any) -> Any:
+    """Return targets of nullable types, such as Int64, as NumPy has them; others as they are."""
+    kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if kind is None or kind.kind not in "biuf" or y.isna().any():
+        return y
+    return np.asarray(y, dtype=kind)
+
+
 def refuse_bad_targets(y: Any, numeric: bool) -> None:
     """Raise ValueError if targets are no list of values, or some are missing among objects.
 

@@ -19,6 +19,7 @@ from ..backend import beside, on_host, place_of, to_host
 from ..frames import TableEncoder, filled, not_plain, weighted_median
 from ..inputs import (
     no_table,
+    plain_targets,
     ranges,
     refuse_bad_targets,
     refuse_faint,
@@ -139,7 +140,8 @@ def gather(
         if groups is not None:
             raise TypeError("groups must be None for a Dask collection. Use X.compute().")
         return _parted(estimator, spec, X, y, sample_weight)
-    place, y, sample_weight = workplace(estimator, X), as_host(y), as_host(sample_weight)
+    place, sample_weight = workplace(estimator, X), as_host(sample_weight)
+    y = plain_targets(as_host(y))
     refuse_masked(y, "y")
     refuse_bad_targets(y, numeric=not spec.labelled)
     X, y = checked(estimator, X, y=y, y_numeric=not spec.labelled, ensure_min_samples=2)

@@ -14,7 +14,13 @@ from ..arrays import Array
 from .written import as_moments, as_numbers, as_words, decimal_years, shown
 
 OTHER, MISSING = "(other)", "(missing)"
-"""Names of the level of rare categories, and of that of missing values."""
+"""Names of the level of rare categories, and of that of missing values. A value that is written
+like one of them is a level of its own, in quotes."""
+
+
+def level_of(value: str) -> str:
+    """Return the name of the level of a category, given how it is written."""
+    return f"'{value}'" if value.strip("'") in (OTHER, MISSING) else value
 
 
 class TableError(ValueError):
@@ -117,16 +123,32 @@ class Category:
     def unknown(self, column: pd.Series) -> list[str]:
         """Return categories that the model does not know, where there is no level for them."""
         words = set() if OTHER in self.levels else set(as_words(column.dropna()))
-        return sorted(words - set(self.levels))
+        return sorted(words - set(self.codes))
+
+    @property
+    def codes(self) -> dict[str, float]:
+        """Numbers of levels by how their values are written."""
+        values = ((level, float(code)) for code, level in enumerate(self.levels))
+        return {
+            level[1:-1] if level_of(level[1:-1]) == level else level: code
+            for level, code in values
+            if level not in (OTHER, MISSING)
+        }
+
+    @property
+    def unknown_code(self) -> float:
+        """The number of values that have no level of their own; -1, which no kernel knows."""
+        return float(self.levels.index(OTHER)) if OTHER in self.levels else -1.0
+
+    @property
+    def missing_code(self) -> float:
+        """The number of missing values."""
+        return float(self.levels.index(MISSING)) if MISSING in self.levels else self.unknown_code
 
     def encode(self, column: pd.Series) -> list[Array]:
-        """Return numbers of levels; -1, which no kernel knows, for values new to the model."""
-        codes = {level: number for number, level in enumerate(self.levels)}
-        unknown = codes.get(OTHER, -1)
-        words = as_words(column)
-        found = words.map(codes).fillna(unknown).to_numpy(dtype=float)
-        missing = column.isna().to_numpy()
-        return [np.where(missing, codes.get(MISSING, unknown), found)]
+        """Return numbers of levels."""
+        found = as_words(column).map(self.codes).fillna(self.unknown_code).to_numpy(dtype=float)
+        return [np.where(column.isna().to_numpy(), self.missing_code, found)]
 
 
 MOST_NAMED = 10

@@ -20,6 +20,7 @@ from .columns import (
     Moment,
     Number,
     TableError,
+    level_of,
     plain_numbers,
     some_of,
 )
@@ -212,7 +213,7 @@ def _words(
 def _category(name: str, known: pd.Series, weights: Array, gaps: bool, found: Findings) -> Category:
     counts = pd.Series(weights).groupby(as_words(known).to_numpy(), sort=False).sum()
     common = counts.sort_values(ascending=False, kind="stable").index[:MOST_CATEGORIES].tolist()
-    levels = sorted(common)
+    levels = sorted(map(level_of, common))
     if len(counts) > MOST_CATEGORIES:
         levels.append(OTHER)
         found.notes.append(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -25,10 +27,21 @@ YEAR = 365.2425 * 86_400
 
 
 def as_words(column: pd.Series) -> pd.Series:
-    """Return values as text; whole numbers look the same whether stored as integers or floats."""
-    if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
+    """Return values as text, different numbers as different text."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        names = [*as_words(column.cat.categories.to_series()), ""]
+        return pd.Series([names[code] for code in column.cat.codes], column.index, dtype=object)
+    if column.dtype != object and not pd.api.types.is_numeric_dtype(column):
         return column.astype(str).str.strip()
-    return column.map(lambda value: f"{value:.15g}" if pd.notna(value) else "")
+    return pd.Series([word(value) for value in column], column.index, dtype=object)
+
+
+def word(value: Any) -> str:
+    """Return a value as text; whole numbers look the same whether integers or floats."""
+    if isinstance(value, float | np.floating | Fraction) and isfinite(value):
+        value = float(value)
+        return str(int(value)) if value.is_integer() else repr(value)
+    return str(value).strip()
 
 
 EUROPEAN = r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?"
