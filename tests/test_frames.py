@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -230,6 +231,83 @@ def test_classes_of_nullable_types_stay_what_they_are(labels, kind):
         assert model.classes_.dtype.kind == kind
         assert model.classes_.tolist() == sorted(set(labels.tolist()))
         assert model.predict(rng.normal(size=(4, 2))).dtype.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [("50%", "0.5"), ("$7", "€7"), ("7 £", "¥ 9"), ("$7", "7 %"), ("-3,5 €", "$4,5"), ("8%", "9")],
+)
+def test_numbers_of_different_units_are_refused(one, two):
+    table = pd.DataFrame({"share": [one, two, one] * 10, "b": np.arange(30) % 7})
+    with pytest.raises(TableError, match="'share' mixes units") as found:
+        TableEncoder().fit(table)
+    assert repr(one) in str(found.value)
+    assert repr(two) in str(found.value)
+    encoder = TableEncoder(categories=["share"]).fit(table)  # as it is advised
+    assert set(encoder.levels_["share"]) == {one, two}
+    with pytest.raises(TableError, match=r"target 'share' mixes units"):
+        split_table(table, Settings(target="share", test=0.0))
+
+
+@pytest.mark.parametrize(
+    ("words", "numbers"),
+    [
+        (["$1,200", "900", "-$3.50", "$ -4"], [1200, 900, -3.5, -4]),
+        (["12 %", "0", "3%"], [12, 0, 3]),
+        (["1 200", "17 593.5", "5"], [1200, 17593.5, 5]),
+        (["1'200'300", "7", "12'000"], [1200300, 7, 12000]),
+        (["3,5 €", "17.593,03 €", "1 €"], [3.5, 17593.03, 1]),
+        (["1 234,5", "2,25", "-3,0"], [1234.5, 2.25, -3]),
+    ],
+)
+def test_numbers_of_one_unit_are_read(words, numbers):
+    table = pd.DataFrame({"price": words * 10})
+    encoder = TableEncoder().fit(table)
+    np.testing.assert_array_equal(encoder.transform(table)[:, 0], numbers * 10)
+
+
+@pytest.mark.parametrize("form", ["5'11", "1 2", "2020 05", "1'2345", "12 34", "1 234'567", "5%%"])
+def test_text_with_digits_is_no_number(form):
+    table = pd.DataFrame({"a": [form, "b", "c"] * 10})
+    assert form in TableEncoder().fit(table).levels_["a"]
+    half = pd.DataFrame({"a": [form, "1.5", "2.5"] * 10})
+    with pytest.raises(TableError, match="mixes numbers and text"):
+        TableEncoder().fit(half)
+
+
+def test_units_at_prediction_are_those_of_training():
+    plain = TableEncoder().fit(pd.DataFrame({"a": [0.5, 0.25, 0.1] * 10}))
+    with pytest.raises(TableError, match="column 'a' must hold numbers, as in training; got '50%'"):
+        plain.transform(pd.DataFrame({"a": ["50%", "20%"]}))
+    dollars = TableEncoder().fit(pd.DataFrame({"a": ["$1", "$2", "$3"] * 10}))
+    assert dollars.transform(pd.DataFrame({"a": ["$5", "6", None]})).tolist() == [[5], [6], [2]]
+    with pytest.raises(TableError, match="got '€5'"):
+        dollars.transform(pd.DataFrame({"a": ["€5"]}))
+
+
+@pytest.mark.parametrize("stored", [None, object])
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_spans_of_time_are_days(stored, unit):
+    days = np.random.default_rng(0).integers(0, 5, 40)
+    spans = pd.Series(pd.to_timedelta(days * 24, "h")).astype(f"timedelta64[{unit}]")
+    spans[3] = pd.NaT
+    table = pd.DataFrame({"took": spans if stored is None else spans.astype(stored)})
+    encoder = TableEncoder().fit(table)
+    assert encoder.notes_ == ["column 'took' holds spans of time; they are taken as days."]
+    found = encoder.transform(table)
+    np.testing.assert_array_equal(np.delete(found[:, 0], 3), np.delete(days, 3))
+    assert found[3, 1] == 1
+    plain = TableEncoder().fit(pd.DataFrame({"took": [1.0, 2.0, None] * 10}))
+    with pytest.raises(TableError, match="must hold numbers, as in training; got Timedelta"):
+        plain.transform(table)
+
+
+def test_fractions_are_numbers():
+    values = [Fraction(1, 3), Fraction(5, 2), Fraction(-1, 7)] * 10
+    table = pd.DataFrame({"a": pd.Series(values, dtype=object)})
+    np.testing.assert_array_equal(
+        TableEncoder().fit_transform(table)[:, 0], [float(v) for v in values]
+    )
 
 
 def test_tables_of_numbers_change_nothing():

@@ -33,7 +33,8 @@ class Number:
 
     ``middle`` is its median, which stands for missing values. ``gaps`` tells whether values were
     missing in training: then a second column says which. ``style`` says how values are written: ""
-    for plain numbers, "comma" for decimal commas; for dates it is the format.
+    for plain numbers, "comma" for decimal commas, then the unit ("%", "comma €"), "days" for spans
+    of time; for dates it is the format.
     """
 
     name: str

@@ -27,11 +27,14 @@ from .columns import (
 from .middles import weighted_median
 from .ways import PYTHON, Ways
 from .written import (
+    DAYS,
+    as_days,
     as_moments,
     as_numbers,
     as_words,
     date_formats,
     decimal_years,
+    mixed_units,
     mixture,
     number_style,
     refuse_objects,
@@ -159,6 +162,10 @@ def _learn(
         return Moment(name, float(weighted_median(years, weights)), gaps)
     if pd.api.types.is_numeric_dtype(known) and not pd.api.types.is_complex_dtype(known):
         return _number(name, known.to_numpy(dtype=float), weights, gaps, keep, found)
+    days = as_days(known)
+    if days is not None:
+        found.notes.append(f"column {name!r} holds spans of time; they are taken as days.")
+        return Number(name, float(weighted_median(days.to_numpy(), weights)), gaps, DAYS)
     return _words(name, known, weights, gaps, keep, found)
 
 
@@ -183,6 +190,9 @@ def _words(
     style = number_style(words)
     numbers = as_numbers(words, style)
     share = float(np.average(numbers.notna(), weights=weights))
+    if why := mixed_units(words):
+        found.unusable[name] = why
+        return None
     if numbers.notna().all():
         return Number(name, float(weighted_median(numbers.to_numpy(), weights)), gaps, style)
     if share >= 0.5:

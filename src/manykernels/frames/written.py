@@ -51,39 +51,108 @@ AMERICAN = r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?"
 """Numbers in which commas set thousands apart: 17,593.03."""
 
 
-def number_style(words: pd.Series) -> str:
-    """Return "comma" for text as in Europe: "3,5", "17.593,03", "1.234.567"; not "1,200".
+GROUPED = r"[+-]?\d{1,3}([\s'])\d{3}(\1\d{3})*([.,]\d+)?"
+"""Numbers in which spaces or apostrophes set thousands apart: 17 593.03 and 17'593."""
 
-    That may be a thousand, unless another value has both, points first.
+CURRENCIES = "$€£¥"
+"""Signs of currencies, before or after a number."""
+
+MARKED = (
+    rf"(?P<sign>[+-]?)\s*(?P<front>[{CURRENCIES}]?)\s*(?P<body>[^{CURRENCIES}%]*?)\s*"
+    rf"(?P<back>[{CURRENCIES}%]?)"
+)
+"""A number with its unit, a currency or percent: -$3.50, 12 %, 7 €."""
+
+
+def number_style(words: pd.Series) -> str:
+    """Return how numbers are written: "comma" for decimal commas, then the unit if there is one.
+
+    Decimal commas are those of "3,5", "17.593,03", "1.234.567"; not of "1,200": that may be a
+    thousand, unless another value has both, points first.
     """
-    bare = _bare(words)
+    bare, units = _bare(words)
     marked = bare.str.contains(",") | (bare.str.count(r"\.") > 1)
     european = bare.str.fullmatch(EUROPEAN)[marked].all()
     proof = bare.str.fullmatch(r"[+-]?\d{1,3}(\.\d{3})+,\d+").any()
     doubtful = bare.str.fullmatch(AMERICAN).any()
-    return "comma" if bool(marked.any() and european and (proof or not doubtful)) else ""
+    comma = bool(marked.any() and european and (proof or not doubtful))
+    found = set(units[bare.str.fullmatch(r"[+-]?[\d.,]+")]) - {""}
+    unit = found.pop() if len(found) == 1 else ""
+    return f"{'comma' if comma else ''} {unit}".strip()
 
 
 def as_numbers(column: pd.Series, style: str) -> pd.Series:
-    """Return numbers, NaN for what is none; currencies, percent and thousands are understood."""
+    """Return numbers, NaN for what is none, or has another unit than the style.
+
+    Currencies, percent and thousands are understood. Numbers without a unit may stand beside a
+    currency, and beside percent only zero may.
+    """
     if pd.api.types.is_numeric_dtype(column):
         return pd.to_numeric(column, errors="coerce")
-    bare = _bare(column.astype(str).where(column.notna()))
-    if style == "comma":
-        european = bare.str.fullmatch(EUROPEAN).fillna(False).astype(bool)
-        points = bare.str.contains(".", regex=False).fillna(False).astype(bool)
-        bare = bare.where(european | ~points)  # a point that sets no thousands apart
+    days = as_days(column)
+    if days is not None:
+        return days if style == DAYS else days * np.nan
+    numbers, units = _read(as_words(column).where(column.notna()), style)
+    unit = style.removeprefix("comma").strip()
+    currencies = set(units) - {"", "%"}
+    if not unit and len(currencies) == 1:
+        unit = currencies.pop()
+    return numbers.where((units == unit) | ((units == "") & ((unit != "%") | (numbers == 0))))
+
+
+DAYS = "days"
+"""Style of a column of spans of time, which are numbers of days."""
+
+
+def as_days(column: pd.Series) -> pd.Series | None:
+    """Return spans of time as numbers of days; None for a column of anything else."""
+    kind = getattr(column.dtype, "kind", "")
+    if kind == "O" and pd.api.types.infer_dtype(column) != "timedelta":
+        return None
+    if kind not in "mO":
+        return None
+    spans = pd.to_timedelta(column.astype("timedelta64[ns]"))
+    return (spans / pd.Timedelta(days=1)).astype(float)
+
+
+def mixed_units(words: pd.Series) -> str:
+    """Say that numbers have different units, naming two; empty if they do not."""
+    numbers, units = _read(words, number_style(words))
+    used = numbers.notna() & ((units != "") | (numbers != 0))
+    first = {unit: words[used & (units == unit)].iloc[0] for unit in units[used].unique()}
+    marks = [unit for unit in first if unit]
+    if numbers.notna().mean() < 0.5 or not (len(marks) > 1 or ("%" in first and "" in first)):
+        return ""
+    one, two = list(first.values())[:2] if len(marks) < 2 else [first[unit] for unit in marks[:2]]
+    return f"mixes units (such as {shown(one)} and {shown(two)}; write all values in the same one)"
+
+
+def _read(words: pd.Series, style: str) -> tuple[pd.Series, pd.Series]:
+    """Return numbers, NaN for what is none, and their units."""
+    bare, units = _bare(words)
+    if style.startswith("comma"):
+        european = bare.str.fullmatch(EUROPEAN)
+        points = bare.str.contains(".", regex=False)
+        bare = bare.where(european | ~points, "")  # a point that sets no thousands apart
         bare = bare.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
     else:
-        grouped = bare.str.fullmatch(AMERICAN).fillna(False).astype(bool)
+        grouped = bare.str.fullmatch(AMERICAN)
         bare = bare.where(~grouped, bare.str.replace(",", "", regex=False))
-    return pd.to_numeric(bare, errors="coerce")
+    return pd.to_numeric(bare, errors="coerce"), units
 
 
-def _bare(words: pd.Series) -> pd.Series:
-    """Return text without spaces, a currency in front or behind, and percent signs."""
-    bare = words.astype(object).str.replace(r"[\s\u00a0']", "", regex=True)
-    return bare.str.replace(r"^([+-]?)[$€£¥]|[$€£¥%]$", r"\1", regex=True)
+def _bare(words: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Return text without a unit and what sets thousands apart, but points and commas; the unit.
+
+    Empty text stands for what cannot be a number.
+    """
+    words = words.astype(object).str.strip()
+    parts = words.str.extract(rf"\A{MARKED}\Z").astype(object).fillna("")
+    bare = parts["sign"] + parts["body"]
+    grouped = bare.str.fullmatch(GROUPED)
+    bare = bare.where(~grouped, bare.str.replace(r"[\s']", "", regex=True))
+    twice = (parts["front"] != "") & (parts["back"] != "")
+    return bare.where(~twice, ""), parts["front"] + parts["back"]
 
 
 DATES = ("ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y")
