@@ -310,6 +310,130 @@ def test_fractions_are_numbers():
     )
 
 
+@pytest.mark.parametrize("change", ["gaps", "text", "nothing"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        pd.MultiIndex.from_product([["a"], [1, 2, 3]]),
+        pd.MultiIndex.from_tuples([("a", "b", 1), ("a", "c", 1), ("b", "b", 2.5)]),
+        pd.Index([1, 2, 3]),
+        pd.to_datetime(["2020-01-01", "2020-01-02", "2020-01-03"]),
+    ],
+)
+def test_tables_with_any_names_are_predicted_as_they_are_fitted(names, change):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(40, 3)))
+    if change == "gaps":
+        table = table.mask(rng.random((40, 3)) < 0.2)
+    if change == "text":
+        table[1] = rng.choice(["u", "v"], 40)
+    table.columns = names
+    model = MKLRegressor(kernels="auto", degree=1, p=1, alpha=1e-2).fit(table, rng.normal(size=40))
+    assert np.isfinite(model.predict(table)).all()
+    assert len(model.explain(None)) >= 1
+
+
+def arrow_lists():
+    pa = pytest.importorskip("pyarrow")
+    return pd.array([[1, 2]] * 30, dtype=pd.ArrowDtype(pa.list_(pa.int64())))
+
+
+def arrow_bytes():
+    pa = pytest.importorskip("pyarrow")
+    return pd.array([b"a", b"b"] * 15, dtype=pd.ArrowDtype(pa.binary()))
+
+
+UNUSABLE = {
+    "lists": (lambda: pd.Series([[1, 2]] * 30), "holds lists"),
+    "arrow lists": (arrow_lists, "holds lists"),
+    "arrow bytes": (arrow_bytes, "holds binary data"),
+    "complex": (lambda: np.arange(30) * (1 + 1j), "complex numbers"),
+    "complex objects": (lambda: pd.Series([1j, 2.0] * 15, dtype=object), "complex numbers"),
+    "surrogates": (lambda: pd.Series(["a\udc80", "b"] * 15, dtype=object), r"'a\\udc80'"),
+    "surrogate categories": (
+        lambda: pd.Categorical.from_codes([0, 1] * 15, pd.Index(["a\udc80", "b"], dtype=object)),
+        "no Unicode",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_values_that_cannot_be_used_are_named_with_their_column(case):
+    make, words = UNUSABLE[case]
+    rng = np.random.default_rng(0)
+    good = pd.DataFrame({"a": rng.normal(size=30), "d": rng.choice(["u", "v"], 30)})
+    numbers = pd.DataFrame({"a": rng.normal(size=30), "d": np.arange(30) % 4.0})
+    model = MKLRegressor(kernels="auto", degree=1, p=1, alpha=1e-2)
+    gaps = numbers.mask(rng.random((30, 2)) < 0.1)
+    for table in (good, gaps):
+        bad = table.assign(d=make())
+        with pytest.raises(ValueError, match=f"'d'.*{words}") as found:
+            clone(model).fit(bad, good["a"])
+        assert "'category'" not in str(found.value)  # no advice that does not help
+        with pytest.raises(ValueError, match=f"'d'.*{words}"):
+            clone(model).fit(table, good["a"]).predict(bad)
+    if case == "complex":
+        with pytest.raises(ValueError, match="column 'd' of X must be real; got complex"):
+            clone(model).fit(numbers.assign(d=make()), good["a"])
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_names_that_cannot_be_written_are_refused(gaps):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(30, 2)))
+    table = table.mask(rng.random((30, 2)) < 0.1) if gaps else table
+    table.columns = pd.Index(["a", "b\udc80"], dtype=object)
+    for estimator in (MKLRegressor(degree=1), TableEncoder()):
+        with pytest.raises(TableError, match=r"names of columns must be Unicode.*'b\\udc80'"):
+            estimator.fit(table, rng.normal(size=30))
+
+
+@pytest.mark.parametrize("odd", [True, "?", " none"])
+def test_what_is_advised_for_mixtures_helps(odd):
+    values = pd.Series([odd, *[0.5, 1.5, 2.5] * 10], dtype=object)
+    table = pd.DataFrame({"d": values, "x": np.arange(31) % 5})
+    with pytest.raises(TableError, match="'d' mixes numbers and") as found:
+        TableEncoder().fit(table)
+    assert repr(odd) in str(found.value)
+    assert "X.astype({'d': 'category'})" in str(found.value)
+    assert TableEncoder().fit(table.astype({"d": "category"})).levels_["d"]
+    if isinstance(odd, str):
+        assert f"X.replace({odd!r}, None)" in str(found.value)
+        assert not TableEncoder().fit(table.replace(odd, None)).levels_.get("d")
+    else:
+        assert "X.replace" not in str(found.value)
+
+
+def test_tables_without_values_are_refused_by_their_columns():
+    table = pd.DataFrame({"a": [np.nan] * 40, "b": [None] * 40, "c": 1.0})
+    with pytest.raises(TableError, match=r"column 'a' has no values.*'c' has the same value"):
+        MKLRegressor(degree=1).fit(table, np.arange(40.0))
+
+
+def test_no_rows_at_prediction(fitted):
+    model, X, _ = fitted
+    with pytest.raises(ValueError, match="X must have at least 1 row; got n_samples=0"):
+        model.predict(X.iloc[:0])
+
+
+@pytest.mark.parametrize("kind", ["frame", "array"])
+def test_none_at_prediction_is_missing(kind):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(30, 2)), columns=["a", "b"])
+    table["b"] = np.arange(30) % 7
+    model = MKLRegressor(degree=1).fit(table, table["a"])
+    rows = table.iloc[:4].astype({"b": float})
+    rows.iloc[1, 1] = np.nan
+    known = model.predict(rows)
+    objects = rows.astype(object).where(rows.notna(), None)
+    if kind == "array":
+        model, objects = (
+            MKLRegressor(degree=1).fit(table.to_numpy(), table["a"]),
+            objects.to_numpy(),
+        )
+    np.testing.assert_array_equal(model.predict(objects), known)
+
+
 def test_tables_of_numbers_change_nothing():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(50, 3)), columns=list("abc"))

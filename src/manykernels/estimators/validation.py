@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from ..arrays import Array
 from ..backend import beside, on_host, place_of, to_host
-from ..frames import TableEncoder, filled, not_plain, weighted_median
+from ..frames import MOST_NAMED, TableEncoder, TableError, filled, not_plain, weighted_median
 from ..inputs import (
     no_table,
     plain_targets,
@@ -26,6 +26,7 @@ from ..inputs import (
     refuse_large,
     refuse_masked,
     refuse_target_size,
+    repeated_name,
     row_weights,
     sound_sparse,
 )
@@ -108,6 +109,9 @@ def as_numbers(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
     if not used.all() and not_plain(table[used]) is None:  # rows of weight zero alone have gaps
         return filled(X, np.median(table[used].to_numpy(dtype=float), axis=0))
     estimator.encoder_ = TableEncoder().fit(X, sample_weight=weights)
+    if not estimator.encoder_.columns_:
+        why = " ".join(estimator.encoder_.notes_[:MOST_NAMED])
+        raise TableError(f"X must have a column to predict from; {why}")
     return estimator.encoder_.encode(table)
 
 
@@ -257,6 +261,8 @@ def _parted(estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any) -> P
             "X.reshape(-1, 1) for a single column."
         )
     names = list(getattr(X, "columns", []))
+    if twice := repeated_name(names):
+        raise ValueError(twice)
     named = bool(names) and all(isinstance(name, str) for name in names)
     remember_columns(estimator, int(X.shape[1]), names if named else None)
     return PartedRows(parts_of(X, y, sample_weight), column_names(estimator), spec.labelled)

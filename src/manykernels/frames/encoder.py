@@ -225,9 +225,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return frame if reset else frame.set_axis(self._names, axis=1)
         if reset:
             validate_data(self, X, reset=True, skip_check_array=True)
-        if reset and X.shape[0] < 2:
+        least = 2 if reset else 1
+        if X.shape[0] < least:
             raise TableError(
-                f"X must have at least two rows; got n_samples={X.shape[0]}. Collect more of them."
+                f"X must have at least {plural(least, 'row')}; got n_samples={X.shape[0]}. Collect "
+                "more of them."
             )
         return as_frame(X)
 

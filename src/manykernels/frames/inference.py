@@ -51,12 +51,16 @@ LEAST_IDENTIFIERS = 20
 
 @dataclass
 class Findings:
-    """What was found while a table was looked at: notes for people, and columns left out."""
+    """What was found while a table was looked at: notes for people, and columns left out.
+
+    Columns ``no_values`` hold lists or the like, which are no categories either.
+    """
 
     ways: Ways = PYTHON
     notes: list[str] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)
     unusable: dict[str, str] = field(default_factory=dict)
+    no_values: list[str] = field(default_factory=list)
     doubtful: dict[str, str] = field(default_factory=dict)
 
 
@@ -93,9 +97,9 @@ def learn_columns(
         column = frame[name]
         known = column.dropna()
         gaps = len(known) < len(column)
-        numeric = pd.api.types.is_numeric_dtype(known)
-        if not numeric and (why := refuse_objects(known)):
+        if why := refuse_objects(known):
             findings.unusable[str(name)] = why
+            findings.no_values.append(str(name))
         elif known.empty:
             findings.left_out.setdefault("no values", []).append(str(name))
         elif not gaps and (known == known.iloc[0]).all():
@@ -108,12 +112,13 @@ def learn_columns(
         findings.unusable = findings.doubtful | findings.unusable
     if findings.unusable:
         shown = dict(islice(findings.unusable.items(), MOST_NAMED))
+        able = next((name for name in shown if name not in findings.no_values), "")
         more = " ..." if len(findings.unusable) > len(shown) else ""
         listed = "; ".join(f"{name!r} {why}" for name, why in shown.items()) + more
         raise TableError(
             f"{plural(len(findings.unusable), 'column')} cannot be used as "
             f"{'it is' if len(findings.unusable) == 1 else 'they are'}: {listed}. "
-            + ways.out(list(shown), strict and bool(findings.doubtful), bool(more))
+            + ways.out(list(shown), able, strict and bool(findings.doubtful), bool(more))
         )
     left_out = [note for why, names in findings.left_out.items() for note in _notes(why, names)]
     doubts = _doubts(findings.doubtful, ways)
@@ -160,7 +165,7 @@ def _learn(
     if pd.api.types.is_datetime64_any_dtype(known):
         years = decimal_years(as_moments(known, ""))
         return Moment(name, float(weighted_median(years, weights)), gaps)
-    if pd.api.types.is_numeric_dtype(known) and not pd.api.types.is_complex_dtype(known):
+    if pd.api.types.is_numeric_dtype(known):
         return _number(name, known.to_numpy(dtype=float), weights, gaps, keep, found)
     days = as_days(known)
     if days is not None:
@@ -196,7 +201,7 @@ def _words(
     if numbers.notna().all():
         return Number(name, float(weighted_median(numbers.to_numpy(), weights)), gaps, style)
     if share >= 0.5:
-        found.unusable[name] = mixture(words, numbers, found.ways)
+        found.unusable[name] = mixture(known, numbers, found.ways)
         return None
     formats = date_formats(known)
     if formats and not {"%d/%m/%Y", "%m/%d/%Y"} <= set(formats):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from math import isfinite
 from typing import Any
@@ -21,6 +22,10 @@ SEVERAL = (list, tuple, dict, set, np.ndarray)
 
 BYTES = (bytes, bytearray, memoryview)
 """Types of values that are no text and no numbers."""
+
+LISTS, BINARY = "holds lists, not single values", "holds binary data"
+COMPLEX = "holds complex numbers"
+"""What is wrong with columns whose values cannot be used, not even as categories."""
 
 YEAR = 365.2425 * 86_400
 """Seconds in a year."""
@@ -182,15 +187,14 @@ def decimal_years(moments: pd.Series) -> Array:
     return 1970 + seconds.to_numpy(dtype=float) / YEAR
 
 
-def mixture(words: pd.Series, numbers: pd.Series, ways: Ways) -> str:
+def mixture(column: pd.Series, numbers: pd.Series, ways: Ways) -> str:
     """Say what is wrong with a column of which only most values are numbers."""
-    odd = words[numbers.isna()]
-    first = str(odd.iloc[0])
-    meant = f"; if that stands for a missing value, {ways.gap(first)}"
-    return (
-        f"mixes numbers and text (such as {shown(first)}, in {plural(len(odd), 'row')}"
-        f"{meant if len(first) <= CELL_LENGTH else ''})"
-    )
+    odd = column[numbers.isna()]
+    first = odd.iloc[0]
+    text = isinstance(first, str) and len(first) <= CELL_LENGTH
+    meant = f"; if that stands for a missing value, {ways.gap(first)}" if text else ""
+    kind = "text" if isinstance(first, str) else f"values of {type(first).__name__}"
+    return f"mixes numbers and {kind} (such as {shown(first)}, in {plural(len(odd), 'row')}{meant})"
 
 
 def shown(value: Any) -> str:
@@ -202,13 +206,33 @@ def shown(value: Any) -> str:
 
 
 def refuse_objects(column: pd.Series) -> str:
-    """Say why the values of a column are no single values; empty if they are."""
-    if column.dtype != object:
+    """Say why the values of a column are no text, date or real number each; empty if they are."""
+    if pd.api.types.is_complex_dtype(column):
+        return COMPLEX
+    if isinstance(column.dtype, pd.ArrowDtype):
+        kind = column.dtype.type
+        return LISTS if issubclass(kind, list | dict) else BINARY if kind is bytes else ""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return _no_unicode(column.cat.categories)
+    if column.dtype != object and getattr(column.dtype, "storage", "") != "python":
         return ""
-    for kinds, why in ((SEVERAL, "holds lists, not single values"), (BYTES, "holds binary data")):
+    for kinds, why in ((SEVERAL, LISTS), (BYTES, BINARY), (complex | np.complexfloating, COMPLEX)):
         if column.map(lambda value, kinds=kinds: isinstance(value, kinds)).any():
             return why
+    return _no_unicode(column)
+
+
+def _no_unicode(values: Iterable[Any]) -> str:
+    """Say which value is text that cannot be written; empty if there is none."""
+    for value in values:
+        if isinstance(value, str) and not is_unicode(value):
+            return f"holds text that is no Unicode, such as {shown(value)}"
     return ""
+
+
+def is_unicode(text: str) -> bool:
+    """Tell whether text can be written: it has no lone surrogates, left by a wrong encoding."""
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def target_values(column: pd.Series, task: str) -> Array:

@@ -69,7 +69,7 @@ def _as_written(column: pd.Series, task: str, name: str) -> pd.Series:
     if numbers.notna().all():
         return numbers
     if float(numbers.notna().mean()) >= 0.5:
-        raise TableError(f"target {name!r} {mixture(words, numbers, COMMAND)}.")
+        raise TableError(f"target {name!r} {mixture(column, numbers, COMMAND)}.")
     if pd.api.types.is_datetime64_any_dtype(column) or (
         column.nunique() > MOST_CLASSES and date_formats(column)
     ):
