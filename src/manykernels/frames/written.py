@@ -75,7 +75,7 @@ def number_style(words: pd.Series) -> str:
     Decimal commas are those of "3,5", "17.593,03", "1.234.567"; not of "1,200": that may be a
     thousand, unless another value has both, points first.
     """
-    bare, units = _bare(words)
+    bare, units = _bare(words.drop_duplicates())
     marked = bare.str.contains(",") | (bare.str.count(r"\.") > 1)
     european = bare.str.fullmatch(EUROPEAN)[marked].all()
     proof = bare.str.fullmatch(r"[+-]?\d{1,3}(\.\d{3})+,\d+").any()
@@ -133,8 +133,9 @@ def mixed_units(words: pd.Series) -> str:
 
 
 def _read(words: pd.Series, style: str) -> tuple[pd.Series, pd.Series]:
-    """Return numbers, NaN for what is none, and their units."""
-    bare, units = _bare(words)
+    """Return numbers, NaN for what is none, and their units; each word is read once."""
+    codes, distinct = pd.factorize(words.astype(object), use_na_sentinel=False)
+    bare, units = _bare(pd.Series(distinct, dtype=object))
     if style.startswith("comma"):
         european = bare.str.fullmatch(EUROPEAN)
         points = bare.str.contains(".", regex=False)
@@ -143,7 +144,9 @@ def _read(words: pd.Series, style: str) -> tuple[pd.Series, pd.Series]:
     else:
         grouped = bare.str.fullmatch(AMERICAN)
         bare = bare.where(~grouped, bare.str.replace(",", "", regex=False))
-    return pd.to_numeric(bare, errors="coerce"), units
+    numbers = pd.to_numeric(bare, errors="coerce")
+    read = (own.take(codes).set_axis(words.index) for own in (numbers, units))
+    return next(read), next(read)
 
 
 def _bare(words: pd.Series) -> tuple[pd.Series, pd.Series]:
