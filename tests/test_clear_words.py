@@ -1,5 +1,8 @@
 """Arguments of the wrong kind: every message says which, what it must be, and what to do."""
 
+from decimal import Decimal
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +11,7 @@ from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, report
 from manykernels.feature_maps import Nystroem, Spline
 from manykernels.losses import Logistic, Squared
 from manykernels.solvers import FullPass, Greedy, MirrorDescent, WorkingSet
+from manykernels.store import write_whole
 
 generator = np.random.default_rng(0)
 X = generator.normal(size=(40, 3))
@@ -135,3 +139,76 @@ def test_reports(tmp_path):
     with pytest.raises(ValueError, match="y must be finite; got 40 values"):
         report.write(model, X, y * np.nan, path)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame])
+@pytest.mark.parametrize("step", ["fit", "predict"])
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinite_values_name_the_column(make, step, value):
+    bad = X.copy()
+    bad[4:6, 1] = value
+    names = {"columns": list("abc")} if make is pd.DataFrame else {}
+    model = MKLRegressor(degree=1).fit(make(X, **names), y)
+    rows = make(bad, **names)
+    words = f"column '{'b' if names else 'x1'}' of X has infinite values, in 2 of 40 rows"
+    with pytest.raises(ValueError, match=words):
+        model.fit(rows, y) if step == "fit" else model.predict(rows)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.Series(pd.date_range("2020-01-01", periods=40, tz="UTC")),
+        pd.Series(pd.period_range("2020-01", periods=40, freq="M")),
+        pd.Series(pd.interval_range(0, 40)),
+        [Decimal(i % 3) for i in range(40)],
+        [pd.Timedelta(days=i % 3) for i in range(40)],
+    ],
+)
+def test_classes_of_kinds_that_are_none(labels):
+    words = "y must hold classes as text, whole numbers or booleans; got .*, of type"
+    with pytest.raises(ValueError, match=words):
+        MKLClassifier(degree=1).fit(X, labels)
+    names = pd.Series(labels).astype(str) if isinstance(labels, list) else labels.astype(str)
+    names = names.where(np.arange(40) % 2 == 0, names[0])  # as it is advised
+    MKLClassifier(degree=1, alpha=1e-2).fit(X, names)
+
+
+@pytest.mark.parametrize("stored", [None, object])
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (pd.Series(pd.to_timedelta(np.arange(40), "h")), "spans of time. Divide them by pd.Timed"),
+        (pd.Series(pd.date_range("2020-01-01", periods=40)), "dates. Use days since one of them"),
+    ],
+)
+def test_regression_on_dates_and_spans_of_time(values, words, stored):
+    values = values if stored is None else values.astype(stored)
+    with pytest.raises(ValueError, match=f"y must be numeric for regression; got {words}"):
+        MKLRegressor(degree=1).fit(X, values)
+
+
+def test_classes_of_one_row_bring_no_advice_that_cannot_be_followed():
+    labels = np.where(np.arange(40) == 7, "rare", np.where(y > 0, "up", "down"))
+    with pytest.raises(
+        ValueError, match="Merge or leave out classes of few rows; of MKLClassifier"
+    ):
+        MKLClassifier().fit(X, labels)
+
+
+def test_files_that_cannot_be_written_are_named_as_they_were_given(tmp_path):
+    for path in (tmp_path / "no folder" / "x.csv", Path("/proc/x.csv")):
+        with pytest.raises(OSError, match=r"cannot be written") as found:
+            write_whole(path, b"")
+        assert str(path) in str(found.value)
+        assert ".part" not in str(found.value)
+
+
+def test_partitions_with_a_name_twice_are_refused():
+    dd = pytest.importorskip("dask.dataframe")
+    table = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    parts = dd.from_pandas(table.assign(y=y), npartitions=2)
+    rows = parts[["a", "b"]]
+    rows.columns = ["a", "a"]
+    with pytest.raises(ValueError, match="X must have distinct column names; got 'a' twice"):
+        MKLRegressor(degree=1).fit(rows, parts["y"])

@@ -670,3 +670,39 @@ def test_flags_in_databases(values):
     for run in (run_sqlite, run_duckdb):
         table = frame.astype(object).where(frame.notna(), None) if run is run_sqlite else frame
         assert run(to_sql(one), table)["prediction"].tolist() == [1.0, 0.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [f / 7 for f in range(5)],
+        [10**17 + 1, 10**17 + 2, 7],
+        [1e17, 2.5e-7, 3.0],
+        ["(other)", "(missing)", "'(other)'", "b"],
+    ],
+)
+@pytest.mark.parametrize("stored", ["category", object])
+def test_categories_that_are_hard_to_write(values, stored):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, len(values), 60)
+    values = pd.Series(values)
+    frame = pd.DataFrame({"id": values[codes].to_numpy(), "x": rng.normal(size=60)})
+    frame["id"] = frame["id"].astype("category")
+    model = MKLRegressor(kernels="auto", degree=1, p=1, alpha=1e-3).fit(frame, codes + frame["x"])
+    frame["id"] = frame["id"].astype(stored)
+    known = model.predict(frame)
+    plain = frame.astype({"id": object})
+    found = [run_python(export.to_python(model))["predict"](row) for row in records(plain)]
+    np.testing.assert_allclose(found, known, rtol=CLOSE)
+    for run in (run_sqlite, run_duckdb):
+        found = run(export.to_sql(model, "data"), plain.astype({"id": values.dtype}))
+        np.testing.assert_allclose(found["prediction"], known, rtol=CLOSE)
+
+
+def test_categories_that_sql_cannot_tell_apart_are_refused():
+    rng = np.random.default_rng(0)
+    values = np.array([0.1, 0.1 + 2e-16, 3.0])[rng.integers(0, 3, 60)]
+    frame = pd.DataFrame({"id": pd.Categorical(values), "x": rng.normal(size=60)})
+    model = MKLRegressor(kernels="auto", degree=1, p=1, alpha=1e-3).fit(frame, frame["x"] + values)
+    with pytest.raises(ValueError, match=r"0\.1.* of 'id' apart\. Export it to Python"):
+        export.to_sql(model, "data")

@@ -3,6 +3,7 @@
 import pickle
 import sys
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -191,6 +192,296 @@ def test_the_command_line_encodes_alike(fitted):
     straight = MKLRegressorCV(kernels="auto", degree=1, random_state=0).fit(X, y)
     np.testing.assert_allclose(straight.predict(X), model.predict(X)["y"], rtol=1e-9)
     assert straight.explain(None)["term"].tolist() == model.explain(None)["term"].tolist()
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+@pytest.mark.parametrize(
+    "names", [["a is missing"], ["a is missing", "a is missing (2)"], ["a is missing is missing"]]
+)
+def test_names_of_encoded_columns_are_distinct(names, turn):
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.normal(size=(ROWS, 1 + len(names))), columns=["a", *names])
+    y = table[names].sum(axis=1) * 3
+    table = table.mask(rng.random(table.shape) < [0.2] + [0.1] * len(names))[["a", *names][::turn]]
+    encoder = TableEncoder().fit(table)
+    out = encoder.set_output(transform="pandas").transform(table)
+    assert out.shape == (ROWS, 2 * table.shape[1])
+    assert len(set(out.columns)) == out.shape[1] == len(encoder.sources) == len(encoder.codes)
+    for name in table:
+        known = table[name].notna()
+        np.testing.assert_array_equal(out[name][known], table[name][known])
+    model = MKLRegressor(kernels="linear", p=1, degree=1, alpha=1e-6).fit(table, y)
+    known = table.notna().all(axis=1)
+    assert model.score(table[known], y[known]) > 0.9
+
+
+NEAR = {
+    "long integers": [10**17 + 1, 10**17 + 2, -(10**17) - 1, 5],
+    "integers beyond doubles": [2**60, 2**60 + 1, 2**60 + 2, 0],
+    "floats of 17 digits": [0.1, 0.1 + 2e-16, 1 / 3, 1.0],
+    "large floats": [1e17, 1e17 + 16, 1e300, -1e300],
+    "reserved words": ["(missing)", "(other)", "'(other)'", "a"],
+}
+
+
+@pytest.mark.parametrize("kind", ["plain", "object", "category", "gaps"])
+@pytest.mark.parametrize("case", NEAR)
+def test_different_values_are_different_categories(case, kind):
+    values = pd.Series(NEAR[case] * 10, name="id")
+    if kind == "gaps":
+        values = values.astype(object).where(values.index > 4, None)
+    elif kind != "plain":
+        values = values.astype(kind)
+    encoder = TableEncoder(categories=["id"]).fit(values.to_frame())
+    levels = encoder.levels_["id"]
+    assert len(set(levels)) == len(levels) == 4 + (kind == "gaps")
+    codes = encoder.transform(values.to_frame())[:, 0]
+    expected = pd.factorize(values.astype(object), use_na_sentinel=False)[0]
+    assert len(set(zip(codes, expected, strict=True))) == len(levels)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0, 0.25], [1, 2, 3], [1e16, 3.0, 0.1]])
+def test_a_number_is_one_category_however_it_is_stored(values):
+    plain = pd.Series(values * 8, name="id")
+    encoder = TableEncoder(categories=["id"]).fit(plain.to_frame())
+    expected = encoder.transform(plain.to_frame())
+    stored = [plain.astype(object), plain.astype("category"), plain.astype("Float64")]
+    for other in stored:
+        np.testing.assert_array_equal(encoder.transform(other.to_frame()), expected)
+
+
+def test_reserved_words_are_values_like_others():
+    values = [f"k{i:02}" for i in range(31)] * 3 + ["(other)", "(missing)"] * 4 + [None] * 5
+    table = pd.DataFrame({"a": values})
+    encoder = TableEncoder().fit(table)
+    assert encoder.levels_["a"][-2:] == ["(other)", "(missing)"]
+    rows = pd.DataFrame({"a": ["(other)", "(missing)", "new", None]})
+    levels = [encoder.levels_["a"][int(code)] for code in encoder.transform(rows)[:, 0]]
+    assert levels == ["'(other)'", "'(missing)'", "(other)", "(missing)"]
+    whole = TableEncoder().fit(pd.DataFrame({"a": ["(other)", "b", "c"] * 10}))
+    with pytest.warns(UserWarning, match="such as 'new'"):
+        assert whole.transform(rows[2:])[:, 0].tolist() == [-1.0, -1.0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (pd.array([2**60, 2**60 + 1, 5] * 10, dtype="Int64"), "i"),
+        (pd.array([2**63 + 1, 2**63 + 2, 5] * 10, dtype="UInt64"), "u"),
+        (pd.array([True, False, True] * 10, dtype="boolean"), "b"),
+        (pd.array([0.5, 1.5, 2.5] * 10, dtype="Float64"), "f"),
+    ],
+)
+def test_classes_of_nullable_types_stay_what_they_are(labels, kind):
+    if kind == "f":
+        labels = labels.round().astype("Float64")
+    rng = np.random.default_rng(0)
+    for y in (labels, pd.Series(labels)):
+        model = MKLClassifier(degree=1, p=1, alpha=0.1).fit(rng.normal(size=(30, 2)), y)
+        assert model.classes_.dtype.kind == kind
+        assert model.classes_.tolist() == sorted(set(labels.tolist()))
+        assert model.predict(rng.normal(size=(4, 2))).dtype.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [("50%", "0.5"), ("$7", "€7"), ("7 £", "¥ 9"), ("$7", "7 %"), ("-3,5 €", "$4,5"), ("8%", "9")],
+)
+def test_numbers_of_different_units_are_refused(one, two):
+    table = pd.DataFrame({"share": [one, two, one] * 10, "b": np.arange(30) % 7})
+    with pytest.raises(TableError, match="'share' mixes units") as found:
+        TableEncoder().fit(table)
+    assert repr(one) in str(found.value)
+    assert repr(two) in str(found.value)
+    encoder = TableEncoder(categories=["share"]).fit(table)  # as it is advised
+    assert set(encoder.levels_["share"]) == {one, two}
+    with pytest.raises(TableError, match=r"target 'share' mixes units"):
+        split_table(table, Settings(target="share", test=0.0))
+
+
+@pytest.mark.parametrize(
+    ("words", "numbers"),
+    [
+        (["$1,200", "900", "-$3.50", "$ -4"], [1200, 900, -3.5, -4]),
+        (["12 %", "0", "3%"], [12, 0, 3]),
+        (["1 200", "17 593.5", "5"], [1200, 17593.5, 5]),
+        (["1'200'300", "7", "12'000"], [1200300, 7, 12000]),
+        (["3,5 €", "17.593,03 €", "1 €"], [3.5, 17593.03, 1]),
+        (["1 234,5", "2,25", "-3,0"], [1234.5, 2.25, -3]),
+    ],
+)
+def test_numbers_of_one_unit_are_read(words, numbers):
+    table = pd.DataFrame({"price": words * 10})
+    encoder = TableEncoder().fit(table)
+    np.testing.assert_array_equal(encoder.transform(table)[:, 0], numbers * 10)
+
+
+@pytest.mark.parametrize("form", ["5'11", "1 2", "2020 05", "1'2345", "12 34", "1 234'567", "5%%"])
+def test_text_with_digits_is_no_number(form):
+    table = pd.DataFrame({"a": [form, "b", "c"] * 10})
+    assert form in TableEncoder().fit(table).levels_["a"]
+    half = pd.DataFrame({"a": [form, "1.5", "2.5"] * 10})
+    with pytest.raises(TableError, match="mixes numbers and text"):
+        TableEncoder().fit(half)
+
+
+def test_units_at_prediction_are_those_of_training():
+    plain = TableEncoder().fit(pd.DataFrame({"a": [0.5, 0.25, 0.1] * 10}))
+    with pytest.raises(TableError, match="column 'a' must hold numbers, as in training; got '50%'"):
+        plain.transform(pd.DataFrame({"a": ["50%", "20%"]}))
+    dollars = TableEncoder().fit(pd.DataFrame({"a": ["$1", "$2", "$3"] * 10}))
+    assert dollars.transform(pd.DataFrame({"a": ["$5", "6", None]})).tolist() == [[5], [6], [2]]
+    with pytest.raises(TableError, match="got '€5'"):
+        dollars.transform(pd.DataFrame({"a": ["€5"]}))
+
+
+@pytest.mark.parametrize("stored", [None, object])
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_spans_of_time_are_days(stored, unit):
+    days = np.random.default_rng(0).integers(0, 5, 40)
+    spans = pd.Series(pd.to_timedelta(days * 24, "h")).astype(f"timedelta64[{unit}]")
+    spans[3] = pd.NaT
+    table = pd.DataFrame({"took": spans if stored is None else spans.astype(stored)})
+    encoder = TableEncoder().fit(table)
+    assert encoder.notes_ == ["column 'took' holds spans of time; they are taken as days."]
+    found = encoder.transform(table)
+    np.testing.assert_array_equal(np.delete(found[:, 0], 3), np.delete(days, 3))
+    assert found[3, 1] == 1
+    plain = TableEncoder().fit(pd.DataFrame({"took": [1.0, 2.0, None] * 10}))
+    with pytest.raises(TableError, match="must hold numbers, as in training; got Timedelta"):
+        plain.transform(table)
+
+
+def test_fractions_are_numbers():
+    values = [Fraction(1, 3), Fraction(5, 2), Fraction(-1, 7)] * 10
+    table = pd.DataFrame({"a": pd.Series(values, dtype=object)})
+    np.testing.assert_array_equal(
+        TableEncoder().fit_transform(table)[:, 0], [float(v) for v in values]
+    )
+
+
+@pytest.mark.parametrize("change", ["gaps", "text", "nothing"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        pd.MultiIndex.from_product([["a"], [1, 2, 3]]),
+        pd.MultiIndex.from_tuples([("a", "b", 1), ("a", "c", 1), ("b", "b", 2.5)]),
+        pd.Index([1, 2, 3]),
+        pd.to_datetime(["2020-01-01", "2020-01-02", "2020-01-03"]),
+    ],
+)
+def test_tables_with_any_names_are_predicted_as_they_are_fitted(names, change):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(40, 3)))
+    if change == "gaps":
+        table = table.mask(rng.random((40, 3)) < 0.2)
+    if change == "text":
+        table[1] = rng.choice(["u", "v"], 40)
+    table.columns = names
+    model = MKLRegressor(kernels="auto", degree=1, p=1, alpha=1e-2).fit(table, rng.normal(size=40))
+    assert np.isfinite(model.predict(table)).all()
+    assert len(model.explain(None)) >= 1
+
+
+def arrow_lists():
+    pa = pytest.importorskip("pyarrow")
+    return pd.array([[1, 2]] * 30, dtype=pd.ArrowDtype(pa.list_(pa.int64())))
+
+
+def arrow_bytes():
+    pa = pytest.importorskip("pyarrow")
+    return pd.array([b"a", b"b"] * 15, dtype=pd.ArrowDtype(pa.binary()))
+
+
+UNUSABLE = {
+    "lists": (lambda: pd.Series([[1, 2]] * 30), "holds lists"),
+    "arrow lists": (arrow_lists, "holds lists"),
+    "arrow bytes": (arrow_bytes, "holds binary data"),
+    "complex": (lambda: np.arange(30) * (1 + 1j), "complex numbers"),
+    "complex objects": (lambda: pd.Series([1j, 2.0] * 15, dtype=object), "complex numbers"),
+    "surrogates": (lambda: pd.Series(["a\udc80", "b"] * 15, dtype=object), r"'a\\udc80'"),
+    "surrogate categories": (
+        lambda: pd.Categorical.from_codes([0, 1] * 15, pd.Index(["a\udc80", "b"], dtype=object)),
+        "no Unicode",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_values_that_cannot_be_used_are_named_with_their_column(case):
+    make, words = UNUSABLE[case]
+    rng = np.random.default_rng(0)
+    good = pd.DataFrame({"a": rng.normal(size=30), "d": rng.choice(["u", "v"], 30)})
+    numbers = pd.DataFrame({"a": rng.normal(size=30), "d": np.arange(30) % 4.0})
+    model = MKLRegressor(kernels="auto", degree=1, p=1, alpha=1e-2)
+    gaps = numbers.mask(rng.random((30, 2)) < 0.1)
+    for table in (good, gaps):
+        bad = table.assign(d=make())
+        with pytest.raises(ValueError, match=f"'d'.*{words}") as found:
+            clone(model).fit(bad, good["a"])
+        assert "'category'" not in str(found.value)  # no advice that does not help
+        with pytest.raises(ValueError, match=f"'d'.*{words}"):
+            clone(model).fit(table, good["a"]).predict(bad)
+    if case == "complex":
+        with pytest.raises(ValueError, match="column 'd' of X must be real; got complex"):
+            clone(model).fit(numbers.assign(d=make()), good["a"])
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_names_that_cannot_be_written_are_refused(gaps):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(30, 2)))
+    table = table.mask(rng.random((30, 2)) < 0.1) if gaps else table
+    table.columns = pd.Index(["a", "b\udc80"], dtype=object)
+    for estimator in (MKLRegressor(degree=1), TableEncoder()):
+        with pytest.raises(TableError, match=r"names of columns must be Unicode.*'b\\udc80'"):
+            estimator.fit(table, rng.normal(size=30))
+
+
+@pytest.mark.parametrize("odd", [True, "?", " none"])
+def test_what_is_advised_for_mixtures_helps(odd):
+    values = pd.Series([odd, *[0.5, 1.5, 2.5] * 10], dtype=object)
+    table = pd.DataFrame({"d": values, "x": np.arange(31) % 5})
+    with pytest.raises(TableError, match="'d' mixes numbers and") as found:
+        TableEncoder().fit(table)
+    assert repr(odd) in str(found.value)
+    assert "X.astype({'d': 'category'})" in str(found.value)
+    assert TableEncoder().fit(table.astype({"d": "category"})).levels_["d"]
+    if isinstance(odd, str):
+        assert f"X.replace({odd!r}, None)" in str(found.value)
+        assert not TableEncoder().fit(table.replace(odd, None)).levels_.get("d")
+    else:
+        assert "X.replace" not in str(found.value)
+
+
+def test_tables_without_values_are_refused_by_their_columns():
+    table = pd.DataFrame({"a": [np.nan] * 40, "b": [None] * 40, "c": 1.0})
+    with pytest.raises(TableError, match=r"column 'a' has no values.*'c' has the same value"):
+        MKLRegressor(degree=1).fit(table, np.arange(40.0))
+
+
+def test_no_rows_at_prediction(fitted):
+    model, X, _ = fitted
+    with pytest.raises(ValueError, match="X must have at least 1 row; got n_samples=0"):
+        model.predict(X.iloc[:0])
+
+
+@pytest.mark.parametrize("kind", ["frame", "array"])
+def test_none_at_prediction_is_missing(kind):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(30, 2)), columns=["a", "b"])
+    table["b"] = np.arange(30) % 7
+    model = MKLRegressor(degree=1).fit(table, table["a"])
+    rows = table.iloc[:4].astype({"b": float})
+    rows.iloc[1, 1] = np.nan
+    known = model.predict(rows)
+    objects = rows.astype(object).where(rows.notna(), None)
+    if kind == "array":
+        model, objects = (
+            MKLRegressor(degree=1).fit(table.to_numpy(), table["a"]),
+            objects.to_numpy(),
+        )
+    np.testing.assert_array_equal(model.predict(objects), known)
 
 
 def test_tables_of_numbers_change_nothing():

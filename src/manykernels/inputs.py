@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, timedelta
+from decimal import Decimal
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight
 
 from .arrays import Array
 
@@ -78,18 +81,58 @@ def no_number(values: Any) -> Any:
     return []
 
 
+def repeated_name(names: Any) -> str:
+    """Say that two columns of X have the same name; empty if they are distinct."""
+    names = pd.Index(names)
+    twice = names[names.duplicated()].tolist()
+    if not twice:
+        return ""
+    return f"X must have distinct column names; got {shown(twice[0])} twice. Rename them."
+
+
+def _infinite(values: Array, names: Sequence[str]) -> str:
+    """Say which column has infinite values; empty if none has."""
+    if values.dtype.kind != "f" or not np.isinf(values).any():
+        return ""
+    worst = int(np.argmax(np.isinf(values).any(axis=0)))
+    return (
+        f"column {names[worst]!r} of X has infinite values, in "
+        f"{np.count_nonzero(np.isinf(values[:, worst]))} of {len(values)} rows. Correct them."
+    )
+
+
+def _of_time(values: Array) -> str:
+    """Say that values are dates or spans of time, and what to do; empty if they are neither."""
+    kind = values.dtype.kind
+    first = values.ravel()[:1].tolist() if kind == "O" else []
+    if kind == "m" or any(isinstance(value, timedelta) for value in first):
+        return "spans of time. Divide them by pd.Timedelta(days=1): numbers of days."
+    if kind == "M" or any(isinstance(value, date) for value in first):
+        return "dates. Use days since one of them."
+    return ""
+
+
 def no_table(X: Any) -> str:
     """Say what keeps X from being a table of numbers; empty if nothing is found."""
     columns: list[tuple[str, Any]]
     if isinstance(X, pd.DataFrame):
-        twice = X.columns[X.columns.duplicated()].tolist()
-        if twice:
-            return f"X must have distinct column names; got {shown(twice[0])} twice. Rename them."
+        if twice := repeated_name(X.columns):
+            return twice
         if not X.size:
             return f"X must have rows and columns; got a table of shape {X.shape}."
         if any(isinstance(kind, pd.SparseDtype) for kind in X.dtypes):
             return "X must be a dense table or a sparse matrix; got a sparse table. Use to_dense()."
         columns = [(str(name), X[name]) for name in X.columns]
+        for name, one in columns:
+            if pd.api.types.is_complex_dtype(one):
+                return (
+                    f"column {name!r} of X must be real; got complex numbers. Use its real and "
+                    "imaginary parts as columns."
+                )
+        numbers = X.select_dtypes("number")
+        values = numbers.to_numpy(dtype=float, na_value=np.nan)
+        if words := _infinite(values, [str(name) for name in numbers.columns]):
+            return words
         columns = [(name, one) for name, one in columns if not pd.api.types.is_numeric_dtype(one)]
     elif isinstance(X, np.ndarray | list | tuple) or hasattr(X, "__array__"):
         try:
@@ -98,6 +141,10 @@ def no_table(X: Any) -> str:
             return "X must be a table; got rows of different lengths, or lists in a row."
         if values.dtype.names:
             return f"X must be a table of numbers; got records of {', '.join(values.dtype.names)}."
+        if values.ndim == 2:
+            words = _infinite(values, [f"x{j}" for j in range(values.shape[1])])
+            if words:
+                return words
         wide = values.ndim == 2 and values.dtype.kind not in "biufc"
         columns = [(f"x{j}", values[:, j]) for j in range(values.shape[1])] if wide else []
         if not wide and values.ndim < 2 and values.dtype.kind not in "biufc":
@@ -107,8 +154,8 @@ def no_table(X: Any) -> str:
     else:
         return ""
     for name, column in columns:
-        if np.asarray(column).dtype.kind in "mM":
-            return f"column {name!r} of X must hold numbers; got dates. Use days since one of them."
+        if advice := _of_time(np.asarray(column)):
+            return f"column {name!r} of X must hold numbers; got {advice}"
         for value in no_number(column):
             return (
                 f"column {name!r} of X must hold numbers; got {shown(value)}. Encode it, for "
@@ -136,6 +183,14 @@ def refuse_complex(values: Any, name: str) -> None:
         )
 
 
+def plain_targets(y: Any) -> Any:
+    """Return targets of nullable types, such as Int64, as NumPy has them; others as they are."""
+    kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if kind is None or kind.kind not in "biuf" or y.isna().any():
+        return y
+    return np.asarray(y, dtype=kind)
+
+
 def refuse_bad_targets(y: Any, numeric: bool) -> None:
     """Raise ValueError if targets are no list of values, or some are missing.
 
@@ -153,6 +208,8 @@ def refuse_bad_targets(y: Any, numeric: bool) -> None:
     gaps = pd.isna(values)
     if numeric and values.dtype.kind != "f":
         _refuse_no_numbers(values[~gaps])
+    elif values.dtype == object and values.ndim == 1:
+        _refuse_no_labels(values[~gaps])
     if values.ndim in (1, 2) and gaps.any():
         rows = np.flatnonzero(gaps.reshape(len(values), -1).any(axis=1))
         raise ValueError(
@@ -162,10 +219,21 @@ def refuse_bad_targets(y: Any, numeric: bool) -> None:
         )
 
 
+def _refuse_no_labels(values: Array) -> None:
+    """Raise ValueError if a class is a date or a number of a kind that classes have not."""
+    for value in values:
+        if isinstance(value, date | timedelta | pd.Period | pd.Interval | Decimal):
+            raise ValueError(
+                "y must hold classes as text, whole numbers or booleans; got "
+                f"{shown(value)}, of type {type(value).__name__}. Use their names, for instance "
+                "y.astype(str); or MKLRegressor on numbers, such as days since one of the dates."
+            )
+
+
 def _refuse_no_numbers(values: Array) -> None:
     """Raise ValueError if a target is text, a date or no number at all."""
-    if values.dtype.kind in "mM":
-        raise ValueError("y must be numeric for regression; got dates. Use days since one of them.")
+    if advice := _of_time(values):
+        raise ValueError(f"y must be numeric for regression; got {advice}")
     found = no_number(values) or (values.ravel()[:1].tolist() if values.dtype.kind in "US" else [])
     for value in found:
         text = isinstance(value, str)
@@ -258,12 +326,17 @@ def refuse_target_size(y: Array, centre: float) -> None:
         )
 
 
-def refuse_no_weights(weights: Any) -> None:
-    """Raise ValueError if sample weights are no numbers."""
+def _refuse_no_weights(weights: Any) -> None:
+    """Raise ValueError if sample weights are no numbers, or a single one in an array."""
     try:
         values = np.asarray(weights)
     except ValueError:
         values = np.array([weights], dtype=object)
+    if isinstance(weights, np.ndarray) and values.ndim == 0:
+        raise ValueError(
+            f"sample_weight must have an entry for each row; got {shown(weights)}, which has no "
+            "dimension. Use sample_weight=None to weigh rows equally."
+        )
     found = no_number(values) if values.dtype.kind in "OUSmM" else []
     if found or values.dtype.kind in "USmMV":
         raise ValueError(
@@ -272,14 +345,25 @@ def refuse_no_weights(weights: Any) -> None:
         )
 
 
-def weights_in_range(weights: Array) -> Array:
-    """Return sample weights, of which only ratios matter, so that sums of them do not overflow.
+def row_weights(sample_weight: Any, count: int) -> Array:
+    """Return the weight of each of so many rows, or say what is wrong with sample weights.
 
-    Weights next to nothing beside the largest become zero.
+    Only their ratios matter: they are such that sums do not overflow, and those next to nothing
+    beside the largest are zero.
     """
+    refuse_masked(sample_weight, "sample_weight")
+    if sample_weight is not None:
+        _refuse_no_weights(sample_weight)
+    weights: Array = _check_sample_weight(
+        sample_weight, np.empty((count, 0)), dtype=np.float64, ensure_non_negative=True
+    )
     largest = float(weights.max(initial=0.0))
-    if largest > 0:
-        weights = np.where(weights < LEAST_WEIGHT * largest, 0.0, weights)
-    if largest > LARGEST_VALUE or 0 < largest < LEAST_RANGE:
+    if not largest > 0:
+        raise ValueError(
+            "sample_weight must have a positive entry; got only zero weights. "
+            "Use sample_weight=None to weigh rows equally."
+        )
+    weights = np.where(weights < LEAST_WEIGHT * largest, 0.0, weights)
+    if largest > LARGEST_VALUE or largest < LEAST_RANGE:
         return weights / largest
     return weights

@@ -109,7 +109,7 @@ KERNELS = st.one_of(
 )
 NAMES = (
     r"(?i)\bX\b|\by\b|alpha|degree|\bp\b|rho|loss|solver|kernel|standardize|tol|weight|column|class|"
-    r"index_set|subsample|max_memory|memory|rows|sample|overflow|floating-point|label|NaN|infinity|"
+    r"index_set|subsample|max_memory|memory|rows|sample|overflow|floating-point|label|NaN|infinit|"
     r"n_splits|fold|fit_intercept"
 )
 

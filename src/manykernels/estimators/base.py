@@ -87,7 +87,7 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """
         check_parameters(self)
         with unchanged_by_failure(self):
-            X = as_numbers(self, X)
+            X = as_numbers(self, X, sample_weight)
             spec = self._specify()
             rows = gather(self, spec, X, y, sample_weight)
             self._keep(kept_fit(self, spec, rows))

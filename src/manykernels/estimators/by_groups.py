@@ -49,7 +49,7 @@ class FitByGroups:
             warn_of_subjects(X, self.cv)
         check_parameters(self)
         with unchanged_by_failure(self):
-            X = as_numbers(self, X)
+            X = as_numbers(self, X, sample_weight)
             spec = self._specify()
             rows = gather(self, spec, X, y, sample_weight, groups)
             self._keep(kept_fit(self, spec, rows))

@@ -12,22 +12,23 @@ import pandas as pd
 from scipy import sparse
 from sklearn.model_selection import TimeSeriesSplit
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..arrays import Array
 from ..backend import beside, on_host, place_of, to_host
-from ..frames import TableEncoder, filled, not_plain
+from ..frames import MOST_NAMED, TableEncoder, TableError, filled, not_plain, weighted_median
 from ..inputs import (
     no_table,
+    plain_targets,
     ranges,
     refuse_bad_targets,
     refuse_faint,
     refuse_large,
     refuse_masked,
-    refuse_no_weights,
     refuse_target_size,
+    repeated_name,
+    row_weights,
     sound_sparse,
-    weights_in_range,
 )
 from ..kernels import only_linear, uses_widths
 from ..losses.classification import class_targets
@@ -88,10 +89,11 @@ def checked(estimator: Any, X: Any, **options: Any) -> Any:
         raise kind(f"{words} ({error})" if kind is TypeError else words) from None
 
 
-def as_numbers(estimator: Any, X: Any) -> Any:
+def as_numbers(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
     """Return training rows with a column for each base kernel to come, all of numbers.
 
-    A table with text, dates or gaps is encoded, and the encoder kept as ``encoder_``.
+    A table with text, dates or gaps is encoded, and the encoder kept as ``encoder_``. Rows of
+    weight zero have no say in how.
     """
     for name in ("encoder_", "medians_"):  # of an earlier fit
         vars(estimator).pop(name, None)
@@ -102,7 +104,14 @@ def as_numbers(estimator: Any, X: Any) -> Any:
     table = not_plain(X)
     if table is None:
         return X
-    estimator.encoder_ = TableEncoder().fit(X)
+    weights = row_weights(as_host(sample_weight), len(table))
+    used = weights > 0
+    if not used.all() and not_plain(table[used]) is None:  # rows of weight zero alone have gaps
+        return filled(X, np.median(table[used].to_numpy(dtype=float), axis=0))
+    estimator.encoder_ = TableEncoder().fit(X, sample_weight=weights)
+    if not estimator.encoder_.columns_:
+        why = " ".join(estimator.encoder_.notes_[:MOST_NAMED])
+        raise TableError(f"X must have a column to predict from; {why}")
     return estimator.encoder_.encode(table)
 
 
@@ -135,31 +144,25 @@ def gather(
         if groups is not None:
             raise TypeError("groups must be None for a Dask collection. Use X.compute().")
         return _parted(estimator, spec, X, y, sample_weight)
-    place, y, sample_weight = workplace(estimator, X), as_host(y), as_host(sample_weight)
-    for values, what in ((y, "y"), (sample_weight, "sample_weight")):
-        refuse_masked(values, what)
+    place, sample_weight = workplace(estimator, X), as_host(sample_weight)
+    y = plain_targets(as_host(y))
+    refuse_masked(y, "y")
     refuse_bad_targets(y, numeric=not spec.labelled)
     X, y = checked(estimator, X, y=y, y_numeric=not spec.labelled, ensure_min_samples=2)
-    if sample_weight is not None:
-        refuse_no_weights(sample_weight)
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    weights = weights_in_range(weights)
+    weights = row_weights(sample_weight, X.shape[0])
     names = column_names(estimator)
     encoder = getattr(estimator, "encoder_", None)
     if encoder is not None:  # what is known of X is of the table that came in
         own = getattr(encoder, "feature_names_in_", None)
         remember_columns(estimator, encoder.n_features_in_, own)
     elif estimator.takes_tables and not sparse.issparse(X) and not pairwise(estimator):
-        estimator.medians_ = np.median(X[:: 1 + len(X) // MEDIAN_ROWS], axis=0)
+        used = np.flatnonzero(weights > 0)
+        some = used[:: 1 + len(used) // MEDIAN_ROWS]
+        estimator.medians_ = weighted_median(X[some], weights[some])
     low, high = ranges(X)
     refuse_large(low, high, names)
     if spec.scales:
         refuse_faint(low, high, names)
-    if not np.any(weights > 0):
-        raise ValueError(
-            "sample_weight must have a positive entry; got only zero weights. "
-            "Use sample_weight=None to weigh rows equally."
-        )
     classes, centre = np.empty(0), 0.0
     if spec.labelled:
         classes, targets = _coded(y, weights)
@@ -258,6 +261,8 @@ def _parted(estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any) -> P
             "X.reshape(-1, 1) for a single column."
         )
     names = list(getattr(X, "columns", []))
+    if twice := repeated_name(names):
+        raise ValueError(twice)
     named = bool(names) and all(isinstance(name, str) for name in names)
     remember_columns(estimator, int(X.shape[1]), names if named else None)
     return PartedRows(parts_of(X, y, sample_weight), column_names(estimator), spec.labelled)

@@ -74,8 +74,9 @@ def _code(value, codes, unknown, gap):
     """Return the code of a category; whole numbers are the same as integers and floats."""
     if _gap(value):
         return gap
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return codes.get(f"{value:.15g}" if number else str(value).strip(), unknown)
+    if isinstance(value, float) and math.isfinite(value):
+        value = int(value) if value.is_integer() else repr(float(value))
+    return codes.get(str(value).strip(), unknown)
 '''
 
 LEVELS = '''

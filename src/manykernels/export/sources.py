@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..estimators.validation import column_names
-from ..frames.columns import MISSING, OTHER
 from ..tables import Category, Moment, Number, TableModel
 
 MARKS = {"%Y/%m/%d": "/ymd", "%d.%m.%Y": ".dmy", "%d/%m/%Y": "/dmy", "%m/%d/%Y": "/mdy"}
@@ -59,10 +58,8 @@ def sources_of(model: Any) -> list[Source]:
 
 def _of_column(column: Number | Moment | Category) -> list[Source]:
     if isinstance(column, Category):
-        codes = {level: float(code) for code, level in enumerate(column.levels)}
-        unknown = codes.get(OTHER, -1.0)
-        gap = codes.get(MISSING, unknown)
-        return [Source(column.name, "category", codes=codes, unknown=unknown, gap=gap)]
+        other, gap = column.unknown_code, column.missing_code
+        return [Source(column.name, "category", codes=column.codes, unknown=other, gap=gap)]
     kind = "moment" if isinstance(column, Moment) else "number"
     style = MARKS.get(column.style, "") if kind == "moment" else ""
     own = Source(column.name, kind, column.middle, style)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from math import isfinite
 from typing import Any
 
-from ..frames.written import YEAR
+from ..frames.written import YEAR, word
 from .formula import Formula
 from .sources import Source
 
@@ -114,8 +115,18 @@ def _category(j: int, source: Source, standard: Any) -> str:
     assert source.codes is not None
     codes, x = source.codes, f"p.x{j}"
     cases, decimals = [], []
+    seen: dict[str, str] = {}
     for level, code in codes.items():
-        texts = [level, *(other for other in _variants(level) if other not in codes)]
+        variants = _variants(level)
+        texts = [level, *(other for other in variants if other not in codes)]
+        for text in [*texts, *(other for other in variants if other in codes)]:
+            if text in codes and not _variants(text):
+                continue  # text that is no number as it would be written
+            if seen.setdefault(text, level) != level:
+                raise ValueError(
+                    f"the model cannot be written as SQL, which may not tell the categories "
+                    f"{level} and {seen[text]} of {source.column!r} apart. Export it to Python."
+                )
         listed = ", ".join(literal(text) for text in dict.fromkeys(texts))
         cases.append(f"WHEN {x} IN ({listed}) THEN {standard(code)}")
         if _is_decimal(level):
@@ -140,11 +151,14 @@ def _variants(level: str) -> list[str]:
         value = float(level)
     except ValueError:
         return []
-    if f"{value:.15g}" != level or value in (float("inf"), float("-inf")):
+    if not isfinite(value) or word(value) != level:
         return []
-    texts = [repr(value), repr(value).replace("e+", "e")]
-    mantissa, mark, power = repr(value).partition("e")
-    return [*texts, *([f"{mantissa}.0e{power}"] if mark and "." not in mantissa else [])]
+    texts = []
+    for text in (repr(value), f"{value:.15g}"):  # SQLite has 15 digits
+        mantissa, mark, power = text.partition("e")
+        texts += [text, text.replace("e+", "e")]
+        texts += [f"{mantissa}.0e{power}"] if mark and "." not in mantissa else []
+    return texts
 
 
 def _clock(text: str) -> str:

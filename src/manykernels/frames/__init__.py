@@ -1,11 +1,13 @@
 """Tables of all kinds of columns as tables of numbers."""
 
-from .columns import Category, Column, Moment, Number, TableError, missing_column
+from .columns import MOST_NAMED, Category, Column, Moment, Number, TableError, missing_column
 from .encoder import TableEncoder, learnt_encoder
 from .given import as_frame, filled, is_table, not_plain
+from .middles import weighted_median
 from .subjects import repeated_subjects
 
 __all__ = [
+    "MOST_NAMED",
     "Category",
     "Column",
     "Moment",
@@ -19,4 +21,5 @@ __all__ = [
     "missing_column",
     "not_plain",
     "repeated_subjects",
+    "weighted_median",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import chain, count
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,13 @@ from ..arrays import Array
 from .written import as_moments, as_numbers, as_words, decimal_years, shown, written_years
 
 OTHER, MISSING = "(other)", "(missing)"
-"""Names of the level of rare categories, and of that of missing values."""
+"""Names of the level of rare categories, and of that of missing values. A value that is written
+like one of them is a level of its own, in quotes."""
+
+
+def level_of(value: str) -> str:
+    """Return the name of the level of a category, given how it is written."""
+    return f"'{value}'" if value.strip("'") in (OTHER, MISSING) else value
 
 
 SLACK = 0.1
@@ -31,9 +38,10 @@ class Number:
 
     ``middle`` is its median, which stands for missing values. ``gaps`` tells whether values were
     missing in training: then a second column says which. ``style`` says how values are written: ""
-    for plain numbers, "comma" for decimal commas; for dates it is the format. ``ends`` are the
-    least and the largest value in training; None in files from before they were kept. ``slack`` is
-    how far beyond them values are nothing to speak of, in widths of that range.
+    for plain numbers, "comma" for decimal commas, then the unit ("%", "comma €"), "days" for spans
+    of time; for dates it is the format. ``ends`` are the least and the largest value in training;
+    None in files from before they were kept. ``slack`` is how far beyond them values are nothing to
+    speak of, in widths of that range.
     """
 
     name: str
@@ -73,9 +81,9 @@ class Number:
         return " to ".join(f"{end:.10g}" for end in self.ends)
 
     @property
-    def levels_by_name(self) -> dict[str, list[str]]:
+    def labels(self) -> list[list[str]]:
         """Labels of the numbers of each encoded column, none for numbers that are themselves."""
-        return {self.name: []} | ({f"{self.name} is missing": ["no", "yes"]} if self.gaps else {})
+        return [[], ["no", "yes"]] if self.gaps else [[]]
 
     @property
     def example(self) -> object:
@@ -86,19 +94,17 @@ class Number:
         """Return categories that the model does not know: numbers have none."""
         return []
 
-    def encode(self, column: pd.Series) -> dict[str, Array]:
+    def encode(self, column: pd.Series) -> list[Array]:
         """Return the columns of numbers that stand for a column."""
         return self.encoded(self.values(column))
 
-    def encoded(self, found: Array) -> dict[str, Array]:
+    def encoded(self, found: Array) -> list[Array]:
         """Return the columns of numbers that stand for values, NaN where missing."""
         if np.isinf(found).any():
             raise TableError(f"column {self.name!r} has infinite values. Correct them.")
         missing = np.isnan(found)
-        out = {self.name: np.where(missing, self.middle, found)}
-        if self.gaps:
-            out[f"{self.name} is missing"] = missing.astype(float)
-        return out
+        whole = np.where(missing, self.middle, found)
+        return [whole, missing.astype(float)] if self.gaps else [whole]
 
 
 @dataclass(frozen=True)
@@ -135,9 +141,9 @@ class Category:
     levels: list[str]
 
     @property
-    def levels_by_name(self) -> dict[str, list[str]]:
+    def labels(self) -> list[list[str]]:
         """Labels of the numbers of the encoded column."""
-        return {self.name: self.levels}
+        return [self.levels]
 
     @property
     def example(self) -> object:
@@ -147,16 +153,32 @@ class Category:
     def unknown(self, column: pd.Series) -> list[str]:
         """Return categories that the model does not know, where there is no level for them."""
         words = set() if OTHER in self.levels else set(as_words(column.dropna()))
-        return sorted(words - set(self.levels))
+        return sorted(words - set(self.codes))
 
-    def encode(self, column: pd.Series) -> dict[str, Array]:
-        """Return numbers of levels; -1, which no kernel knows, for values new to the model."""
-        codes = {level: number for number, level in enumerate(self.levels)}
-        unknown = codes.get(OTHER, -1)
-        words = as_words(column)
-        found = words.map(codes).fillna(unknown).to_numpy(dtype=float)
-        missing = column.isna().to_numpy()
-        return {self.name: np.where(missing, codes.get(MISSING, unknown), found)}
+    @property
+    def codes(self) -> dict[str, float]:
+        """Numbers of levels by how their values are written."""
+        values = ((level, float(code)) for code, level in enumerate(self.levels))
+        return {
+            level[1:-1] if level_of(level[1:-1]) == level else level: code
+            for level, code in values
+            if level not in (OTHER, MISSING)
+        }
+
+    @property
+    def unknown_code(self) -> float:
+        """The number of values that have no level of their own; -1, which no kernel knows."""
+        return float(self.levels.index(OTHER)) if OTHER in self.levels else -1.0
+
+    @property
+    def missing_code(self) -> float:
+        """The number of missing values."""
+        return float(self.levels.index(MISSING)) if MISSING in self.levels else self.unknown_code
+
+    def encode(self, column: pd.Series) -> list[Array]:
+        """Return numbers of levels."""
+        found = as_words(column).map(self.codes).fillna(self.unknown_code).to_numpy(dtype=float)
+        return [np.where(column.isna().to_numpy(), self.missing_code, found)]
 
 
 MOST_NAMED = 10
@@ -169,6 +191,25 @@ def some_of(names: Sequence[str]) -> str:
 
 
 Column = Number | Moment | Category
+
+
+def encoded_names(columns: Sequence[Column]) -> list[list[str]]:
+    """Return the names of the encoded columns of each column, all of them distinct.
+
+    What says that values of ``a`` are missing is ``a is missing``, or ``a is missing (2)`` where
+    the table has a column of that name.
+    """
+    taken, names = {column.name for column in columns}, []
+    for column in columns:
+        own = [column.name]
+        for _ in column.labels[1:]:
+            wanted = f"{column.name} is missing"
+            tries = (f"{wanted} ({number})" for number in count(2))
+            own.append(next(name for name in chain([wanted], tries) if name not in taken))
+        taken.update(own)
+        names.append(own)
+    return names
+
 
 _NUMBER_FIELDS = {"name": str, "middle": float, "gaps": bool, "style": str}
 FIELDS: dict[type, dict[str, type]] = {

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..arrays import Array
+from ..inputs import row_weights
 from ..notices import notify
 from ..registry import TABLE_KERNELS
 from ..store import refuse_fields, refuse_infinite
@@ -23,6 +24,7 @@ from .columns import (
     Column,
     Number,
     TableError,
+    encoded_names,
     plain_numbers,
     some_of,
 )
@@ -40,7 +42,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     * Numbers, also as people write them (``"1,200"``, ``"$3.50"``, ``"12 %"``), stay numbers.
       Missing ones become the median; where there were some in training, a further column
-      ``NAME is missing`` says which.
+      ``NAME is missing`` says which (``NAME is missing (2)`` if the table has one of that name).
     * Dates and time stamps become decimal years: the middle of 2024 is 2024.5.
     * Text, categories and booleans become the numbers of their levels, in alphabetical order. The
       30 most frequent have a level each, the rest is ``(other)``; missing values are a level
@@ -99,7 +101,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the kinds of the columns.
 
         Parameters
@@ -108,6 +110,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Training rows; a table of pandas, polars or pyarrow, or an array of text and numbers.
         y : object
             Not looked at.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, for medians and the most frequent categories; those of weight zero
+            are not looked at.
 
         Returns
         -------
@@ -127,13 +132,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                         f"{option} must name columns of X; got {name!r}. It has "
                         f"{some_of(frame.columns.tolist())}."
                     )
-        return self._learn(frame, PYTHON)
+        return self._learn(frame, row_weights(sample_weight, len(frame)), PYTHON)
 
-    def _learn(self, frame: pd.DataFrame, ways: Ways, strict: bool = False) -> Self:
+    def _learn(self, frame: pd.DataFrame, weights: Array, ways: Ways, strict: bool = False) -> Self:
         """Find the kinds of columns; messages advise what the ways out are."""
-        categories, keep = self.categories or (), self.keep or ()
-        self.columns_, self.notes_ = learn_columns(frame, categories, keep, ways, strict)
         self._names = frame.columns.tolist()
+        used = weights > 0
+        if not used.all():
+            frame, weights = frame[used], weights[used]
+        categories, keep = self.categories or (), self.keep or ()
+        self.columns_, self.notes_ = learn_columns(frame, weights, categories, keep, ways, strict)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -188,7 +196,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def sources(self) -> list[int]:
         """The number, in the table, of the column that each encoded column stands for."""
         places = {name: number for number, name in enumerate(self._names)}
-        return [places[column.name] for column in self.columns_ for _ in column.levels_by_name]
+        return [places[column.name] for column in self.columns_ for _ in column.labels]
 
     @property
     def codes(self) -> list[list[float]]:
@@ -197,7 +205,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _encoded(self) -> dict[str, list[str]]:
-        return {n: own for column in self.columns_ for n, own in column.levels_by_name.items()}
+        pairs = zip(encoded_names(self.columns_), self.columns_, strict=True)
+        return {
+            name: labels
+            for names, column in pairs
+            for name, labels in zip(names, column.labels, strict=True)
+        }
 
     def _frame(self, X: Any, reset: bool) -> pd.DataFrame:
         """Return X as a table; arrays must have as many columns as in training."""
@@ -209,9 +222,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return frame if reset else frame.set_axis(self._names, axis=1)
         if reset:
             validate_data(self, X, reset=True, skip_check_array=True)
-        if reset and X.shape[0] < 2:
+        least = 2 if reset else 1
+        if X.shape[0] < least:
             raise TableError(
-                f"X must have at least two rows; got n_samples={X.shape[0]}. Collect more of them."
+                f"X must have at least {plural(least, 'row')}; got n_samples={X.shape[0]}. Collect "
+                "more of them."
             )
         return as_frame(X)
 
@@ -220,16 +235,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         absent = [name for name in self.names if name not in frame.columns]
         if absent:
             raise TableError(self._missing(absent, frame))
-        parts: dict[str, Array] = {}
+        parts: list[Array] = []
         plain = plain_numbers(frame)
         for column in self.columns_:
             if type(column) is Number and column.name in plain:
-                parts |= column.encoded(plain[column.name])
+                parts += column.encoded(plain[column.name])
                 continue
             if why := refuse_objects(frame[column.name].dropna()):
                 raise TableError(f"column {column.name!r} {why}. Write it as in training.")
-            parts |= column.encode(frame[column.name])
-        return pd.DataFrame(parts, index=frame.index)
+            parts += column.encode(frame[column.name])
+        return pd.DataFrame(dict(zip(self._encoded, parts, strict=True)), index=frame.index)
 
     def example(self) -> pd.DataFrame:
         """Return a table of one row, as training rows were; TypeError if columns are none."""
@@ -356,4 +371,5 @@ def learnt_encoder(
     """
     encoder = TableEncoder(list(categories), list(keep))
     encoder._beside = list(beside)
-    return encoder._learn(encoder._frame(frame, reset=True), ways, strict)
+    rows = encoder._frame(frame, reset=True)
+    return encoder._learn(rows, np.ones(len(rows)), ways, strict)

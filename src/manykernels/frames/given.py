@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import sparse
 
 from ..arrays import Array
 from .columns import TableError, some_of
+from .written import is_unicode
 
 
 def is_table(X: Any) -> bool:
@@ -23,19 +25,31 @@ def as_frame(X: Any) -> pd.DataFrame:
     Raises
     ------
     TableError
-        If two columns have the same name.
+        If two columns have the same name, or a name is no text that can be written.
     """
     if not is_table(X):
         table = pd.DataFrame(X).infer_objects()
         return table.rename(columns=lambda number: f"x{number}")
     table = X if hasattr(X, "iloc") else X.to_pandas()
-    table = table.rename(columns=str)
+    table = table.set_axis(text_names(table), axis=1)
     twice = table.columns[table.columns.duplicated()].unique().tolist()
     if twice:
         raise TableError(
             f"names of columns must be distinct; got {some_of(twice)} more than once. Rename them."
         )
     return table
+
+
+def text_names(table: pd.DataFrame) -> list[str]:
+    """Return the names of columns as text; TableError if one cannot be written."""
+    names = [str(name) for name in table.columns]
+    for name in names:
+        if not is_unicode(name):
+            raise TableError(
+                f"names of columns must be Unicode text; got {name!a}, which has a lone "
+                "surrogate. Rename it, or read the file with its encoding."
+            )
+    return names
 
 
 def not_plain(X: Any) -> pd.DataFrame | None:
@@ -45,6 +59,7 @@ def not_plain(X: Any) -> pd.DataFrame | None:
     """
     if is_table(X):
         table = as_frame(X) if not hasattr(X, "iloc") else X
+        text_names(table)
         plain = all(map(_numeric, table.dtypes)) and not bool(table.isna().any(axis=None))
         return None if plain else as_frame(table)
     if sparse.issparse(X) or isinstance(X, np.ma.MaskedArray):
@@ -69,11 +84,23 @@ def filled(X: Any, middle: Array) -> Any:
     Rows without gaps, and those with text, come back as they are.
     """
     table = not_plain(X)
-    if table is None or table.shape[1] != len(middle) or not all(map(_numeric, table.dtypes)):
+    if (
+        table is None
+        or table.shape[1] != len(middle)
+        or not all(map(_holds_numbers, table.items()))
+    ):
         return X
-    values = table.astype(float).to_numpy()
+    values = table.where(table.notna(), np.nan).to_numpy(dtype=float, na_value=np.nan)
     whole = np.where(np.isnan(values), middle, values)
     return pd.DataFrame(whole, table.index, table.columns) if is_table(X) else whole
+
+
+def _holds_numbers(item: tuple[Any, pd.Series]) -> bool:
+    """Tell whether a column holds numbers, also among objects such as None."""
+    _, column = item
+    known = column.dropna() if column.dtype == object else ()
+    objects = all(isinstance(value, Real) and not isinstance(value, bool) for value in known)
+    return _numeric(column.dtype) or (column.dtype == object and objects)
 
 
 def _numeric(dtype: Any) -> bool:

@@ -21,17 +21,22 @@ from .columns import (
     Moment,
     Number,
     TableError,
+    level_of,
     plain_numbers,
     some_of,
 )
+from .middles import weighted_median
 from .ways import PYTHON, Ways
 from .written import (
+    DAYS,
+    as_days,
     as_moments,
     as_numbers,
     as_words,
     date_formats,
     decimal_years,
     is_ambiguous,
+    mixed_units,
     mixture,
     number_style,
     refuse_objects,
@@ -53,17 +58,22 @@ to the next: a day left out at random of a drawn table is as far beyond once in 
 
 @dataclass
 class Findings:
-    """What was found while a table was looked at: notes for people, and columns left out."""
+    """What was found while a table was looked at: notes for people, and columns left out.
+
+    Columns ``no_values`` hold lists or the like, which are no categories either.
+    """
 
     ways: Ways = PYTHON
     notes: list[str] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)
     unusable: dict[str, str] = field(default_factory=dict)
+    no_values: list[str] = field(default_factory=list)
     doubtful: dict[str, str] = field(default_factory=dict)
 
 
 def learn_columns(
     frame: pd.DataFrame,
+    weights: Array,
     categories: Collection[str] = (),
     keep: Collection[str] = (),
     ways: Ways = PYTHON,
@@ -71,47 +81,51 @@ def learn_columns(
 ) -> tuple[list[Column], list[str]]:
     """Return the columns in use of training rows without the target, and notes about all.
 
-    ``categories`` names columns to take as categories whatever they look like, ``keep`` those that
-    are no identifiers though they look like it, ``ways`` has what messages advise. Other
+    ``weights`` are those of the rows, all positive; medians and the most frequent categories are
+    by them. ``categories`` names columns to take as categories whatever they look like, ``keep``
+    those that are no identifiers though they look like it, ``ways`` has what messages advise. Other
     identifiers and free text are left out with a note; ``strict`` raises in place of that.
     """
     findings, plain = Findings(ways), plain_numbers(frame)
     columns: list[Column] = []
     for name in frame.columns:
         if name in plain and name not in categories:
-            values = plain[name][~np.isnan(plain[name])]
+            there = ~np.isnan(plain[name])
+            values = plain[name][there]
             if not len(values):
                 findings.left_out.setdefault("no values", []).append(str(name))
             elif len(values) == len(frame) and (values == values[0]).all():
                 findings.left_out.setdefault("the same value everywhere", []).append(str(name))
             else:
-                number = _number(
-                    str(name), values, len(values) < len(frame), name in keep, findings
-                )
+                gaps = len(values) < len(frame)
+                number = _number(str(name), values, weights[there], gaps, name in keep, findings)
                 columns += [] if number is None else [number]
             continue
         column = frame[name]
         known = column.dropna()
-        numeric = pd.api.types.is_numeric_dtype(known)
-        if not numeric and (why := refuse_objects(known)):
+        gaps = len(known) < len(column)
+        if why := refuse_objects(known):
             findings.unusable[str(name)] = why
+            findings.no_values.append(str(name))
         elif known.empty:
             findings.left_out.setdefault("no values", []).append(str(name))
-        elif len(known) == len(column) and (known == known.iloc[0]).all():
+        elif not gaps and (known == known.iloc[0]).all():
             findings.left_out.setdefault("the same value everywhere", []).append(str(name))
         else:
-            found = _learn(str(name), column, known, name in categories, name in keep, findings)
+            own = weights[column.notna().to_numpy()]
+            found = _learn(str(name), known, own, gaps, name in categories, name in keep, findings)
             columns += [] if found is None else [found]
     if strict:
         findings.unusable = findings.doubtful | findings.unusable
     if findings.unusable:
         shown = dict(islice(findings.unusable.items(), MOST_NAMED))
+        able = next((name for name in shown if name not in findings.no_values), "")
         more = " ..." if len(findings.unusable) > len(shown) else ""
         listed = "; ".join(f"{name!r} {why}" for name, why in shown.items()) + more
         raise TableError(
             f"{plural(len(findings.unusable), 'column')} cannot be used as "
             f"{'it is' if len(findings.unusable) == 1 else 'they are'}: {listed}. "
-            + ways.out(list(shown), strict and bool(findings.doubtful), bool(more))
+            + ways.out(list(shown), able, strict and bool(findings.doubtful), bool(more))
         )
     left_out = [note for why, names in findings.left_out.items() for note in _notes(why, names)]
     doubts = _doubts(findings.doubtful, ways)
@@ -143,20 +157,32 @@ def _notes(why: str, names: list[str]) -> list[str]:
 
 
 def _learn(
-    name: str, column: pd.Series, known: pd.Series, as_category: bool, keep: bool, found: Findings
+    name: str,
+    known: pd.Series,
+    weights: Array,
+    gaps: bool,
+    as_category: bool,
+    keep: bool,
+    found: Findings,
 ) -> Column | None:
-    gaps = len(known) < len(column)
+    """Return a column of a kind, given its values and their weights, or say why it is of none."""
     words = pd.api.types.is_bool_dtype(known) or isinstance(known.dtype, pd.CategoricalDtype)
     if as_category or words:
-        return _category(name, column, found)
+        return _category(name, known, weights, gaps, found)
     if pd.api.types.is_datetime64_any_dtype(known):
-        return _moment(name, known, gaps, "")
+        return _moment(name, known, weights, gaps, "")
     if pd.api.types.is_numeric_dtype(known) and not pd.api.types.is_complex_dtype(known):
-        return _number(name, known.to_numpy(dtype=float), gaps, keep, found)
-    return _words(name, column, known, keep, found)
+        return _number(name, known.to_numpy(dtype=float), weights, gaps, keep, found)
+    days = as_days(known)
+    if days is not None:
+        found.notes.append(f"column {name!r} holds spans of time; they are taken as days.")
+        return Number(name, *_middle(days.to_numpy(), weights, gaps, DAYS))
+    return _words(name, known, weights, gaps, keep, found)
 
 
-def _number(name: str, values: Array, gaps: bool, keep: bool, found: Findings) -> Number | None:
+def _number(
+    name: str, values: Array, weights: Array, gaps: bool, keep: bool, found: Findings
+) -> Number | None:
     """Return a column of numbers, given those that are not missing, or say why it is none."""
     if np.isinf(values).any():
         found.unusable[name] = "has infinite values"
@@ -164,37 +190,43 @@ def _number(name: str, values: Array, gaps: bool, keep: bool, found: Findings) -
     if _row_numbers(values) and not keep:
         found.doubtful[name] = "looks like row numbers (whole, all different, few gaps)"
         return None
-    return Number(name, *_middle(values, gaps, ""))
+    return Number(name, *_middle(values, weights, gaps, ""))
 
 
-def _middle(values: Array, gaps: bool, style: str) -> tuple[float, bool, str, tuple[float, float]]:
+def _middle(
+    values: Array, weights: Array, gaps: bool, style: str
+) -> tuple[float, bool, str, tuple[float, float]]:
     """Return what is kept of values: the median, whether some were missing, how, and the ends."""
-    return float(np.median(values)), gaps, style, (float(values.min()), float(values.max()))
+    ends = float(values.min()), float(values.max())
+    return float(weighted_median(values, weights)), gaps, style, ends
 
 
-def _moment(name: str, known: pd.Series, gaps: bool, style: str) -> Moment:
+def _moment(name: str, known: pd.Series, weights: Array, gaps: bool, style: str) -> Moment:
     """Return a column of dates, given those that are not missing."""
     years = decimal_years(as_moments(known, style))
-    return Moment(name, *_middle(years, gaps, style), min(SLACK, STEPS / len(np.unique(years))))
+    slack = min(SLACK, STEPS / len(np.unique(years)))
+    return Moment(name, *_middle(years, weights, gaps, style), slack)
 
 
 def _words(
-    name: str, column: pd.Series, known: pd.Series, keep: bool, found: Findings
+    name: str, known: pd.Series, weights: Array, gaps: bool, keep: bool, found: Findings
 ) -> Column | None:
     """Return a column of text as dates or categories, or say why it is neither."""
     words = as_words(known)
-    gaps = len(known) < len(column)
     style = number_style(words)
     numbers = as_numbers(words, style)
-    share = float(numbers.notna().mean())
-    if share == 1:
-        return Number(name, *_middle(numbers.to_numpy(dtype=float), gaps, style))
+    share = float(np.average(numbers.notna(), weights=weights))
+    if why := mixed_units(words):
+        found.unusable[name] = why
+        return None
+    if numbers.notna().all():
+        return Number(name, *_middle(numbers.to_numpy(dtype=float), weights, gaps, style))
     if share >= 0.5:
-        found.unusable[name] = mixture(words, numbers, found.ways)
+        found.unusable[name] = mixture(known, numbers, found.ways)
         return None
     formats = date_formats(known)
     if formats and not is_ambiguous(formats):
-        return _moment(name, known, gaps, formats[0])
+        return _moment(name, known, weights, gaps, formats[0])
     if formats:
         found.unusable[name] = (
             f"has dates that may begin with the day or with the month (such as "
@@ -210,21 +242,20 @@ def _words(
             f"{_cut(words.iloc[0])!r})"
         )
         return None
-    return _category(name, column, found)
+    return _category(name, known, weights, gaps, found)
 
 
-def _category(name: str, column: pd.Series, found: Findings) -> Category:
-    words = as_words(column.dropna())
-    counts = words.value_counts(sort=False)
+def _category(name: str, known: pd.Series, weights: Array, gaps: bool, found: Findings) -> Category:
+    counts = pd.Series(weights).groupby(as_words(known).to_numpy(), sort=False).sum()
     common = counts.sort_values(ascending=False, kind="stable").index[:MOST_CATEGORIES].tolist()
-    levels = sorted(common)
+    levels = sorted(map(level_of, common))
     if len(counts) > MOST_CATEGORIES:
         levels.append(OTHER)
         found.notes.append(
             f"column {name!r} has {len(counts)} categories; the {MOST_CATEGORIES} most frequent "
             f"have a level each, the rest is {OTHER!r}."
         )
-    if column.isna().any():
+    if gaps:
         levels.append(MISSING)
     return Category(name, levels)
 

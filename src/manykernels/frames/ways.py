@@ -20,10 +20,11 @@ class Ways(Protocol):
     def tell(self, note: str) -> None:
         """Say at once what else would be a note only."""
 
-    def out(self, names: Sequence[str], doubtful: bool, more: bool) -> str:
+    def out(self, names: Sequence[str], able: str, doubtful: bool, more: bool) -> str:
         """Return what to do about columns that cannot be used, as the end of a message.
 
-        ``doubtful`` tells whether some may be no identifiers, ``more`` whether there are others.
+        ``able`` is one that can be taken as categories, empty if none can. ``doubtful`` tells
+        whether some may be no identifiers, ``more`` whether there are others.
         """
 
 
@@ -45,14 +46,15 @@ class PythonWays:
         """Warn."""
         notify(f"{note[0].upper()}{note[1:]}", UserWarning)
 
-    def out(self, names: Sequence[str], doubtful: bool, more: bool) -> str:
+    def out(self, names: Sequence[str], able: str, doubtful: bool, more: bool) -> str:
         """Return how to drop columns, or what the transformer can be told of them."""
         listed = ", ".join(map(repr, names)) + (", ..." if more else "")
         doubt = f", one that is no identifier by TableEncoder(keep=[{names[0]!r}]) in a pipeline"
-        return (
-            f"Correct the values, or leave columns out: X.drop(columns=[{listed}]). A column of "
-            f"categories is taken as it is after X.astype({{{names[0]!r}: 'category'}})"
-            f"{doubt if doubtful else ''}."
+        taken = (
+            f" A column of categories is taken as it is after X.astype({{{able!r}: 'category'}})"
+        )
+        return f"Correct the values, or leave columns out: X.drop(columns=[{listed}])." + (
+            f"{taken}{doubt if doubtful else ''}." if able else ""
         )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
+from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -22,15 +24,30 @@ SEVERAL = (list, tuple, dict, set, np.ndarray)
 BYTES = (bytes, bytearray, memoryview)
 """Types of values that are no text and no numbers."""
 
+LISTS, BINARY = "holds lists, not single values", "holds binary data"
+COMPLEX = "holds complex numbers"
+"""What is wrong with columns whose values cannot be used, not even as categories."""
+
 YEAR = 365.2425 * 86_400
 """Seconds in a year."""
 
 
 def as_words(column: pd.Series) -> pd.Series:
-    """Return values as text; whole numbers look the same whether stored as integers or floats."""
-    if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
+    """Return values as text, different numbers as different text."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        names = [*as_words(column.cat.categories.to_series()), ""]
+        return pd.Series([names[code] for code in column.cat.codes], column.index, dtype=object)
+    if column.dtype != object and not pd.api.types.is_numeric_dtype(column):
         return column.astype(str).str.strip()
-    return column.map(lambda value: f"{value:.15g}" if pd.notna(value) else "")
+    return pd.Series([word(value) for value in column], column.index, dtype=object)
+
+
+def word(value: Any) -> str:
+    """Return a value as text; whole numbers look the same whether integers or floats."""
+    if isinstance(value, float | np.floating | Fraction) and isfinite(value):
+        value = float(value)
+        return str(int(value)) if value.is_integer() else repr(value)
+    return str(value).strip()
 
 
 EUROPEAN = r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?"
@@ -40,39 +57,111 @@ AMERICAN = r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?"
 """Numbers in which commas set thousands apart: 17,593.03."""
 
 
-def number_style(words: pd.Series) -> str:
-    """Return "comma" for text as in Europe: "3,5", "17.593,03", "1.234.567"; not "1,200".
+GROUPED = r"[+-]?\d{1,3}([\s'])\d{3}(\1\d{3})*([.,]\d+)?"
+"""Numbers in which spaces or apostrophes set thousands apart: 17 593.03 and 17'593."""
 
-    That may be a thousand, unless another value has both, points first.
+CURRENCIES = "$€£¥"
+"""Signs of currencies, before or after a number."""
+
+MARKED = (
+    rf"(?P<sign>[+-]?)\s*(?P<front>[{CURRENCIES}]?)\s*(?P<body>[^{CURRENCIES}%]*?)\s*"
+    rf"(?P<back>[{CURRENCIES}%]?)"
+)
+"""A number with its unit, a currency or percent: -$3.50, 12 %, 7 €."""
+
+
+def number_style(words: pd.Series) -> str:
+    """Return how numbers are written: "comma" for decimal commas, then the unit if there is one.
+
+    Decimal commas are those of "3,5", "17.593,03", "1.234.567"; not of "1,200": that may be a
+    thousand, unless another value has both, points first.
     """
-    bare = _bare(words)
+    bare, units = _bare(words.drop_duplicates())
     marked = bare.str.contains(",") | (bare.str.count(r"\.") > 1)
     european = bare.str.fullmatch(EUROPEAN)[marked].all()
     proof = bare.str.fullmatch(r"[+-]?\d{1,3}(\.\d{3})+,\d+").any()
     doubtful = bare.str.fullmatch(AMERICAN).any()
-    return "comma" if bool(marked.any() and european and (proof or not doubtful)) else ""
+    comma = bool(marked.any() and european and (proof or not doubtful))
+    found = set(units[bare.str.fullmatch(r"[+-]?[\d.,]+")]) - {""}
+    unit = found.pop() if len(found) == 1 else ""
+    return f"{'comma' if comma else ''} {unit}".strip()
 
 
 def as_numbers(column: pd.Series, style: str) -> pd.Series:
-    """Return numbers, NaN for what is none; currencies, percent and thousands are understood."""
+    """Return numbers, NaN for what is none, or has another unit than the style.
+
+    Currencies, percent and thousands are understood. Numbers without a unit may stand beside a
+    currency, and beside percent only zero may.
+    """
     if pd.api.types.is_numeric_dtype(column):
         return pd.to_numeric(column, errors="coerce")
-    bare = _bare(column.astype(str).where(column.notna()))
-    if style == "comma":
-        european = bare.str.fullmatch(EUROPEAN).fillna(False).astype(bool)
-        points = bare.str.contains(".", regex=False).fillna(False).astype(bool)
-        bare = bare.where(european | ~points)  # a point that sets no thousands apart
+    days = as_days(column)
+    if days is not None:
+        return days if style == DAYS else days * np.nan
+    numbers, units = _read(as_words(column).where(column.notna()), style)
+    unit = style.removeprefix("comma").strip()
+    currencies = set(units) - {"", "%"}
+    if not unit and len(currencies) == 1:
+        unit = currencies.pop()
+    return numbers.where((units == unit) | ((units == "") & ((unit != "%") | (numbers == 0))))
+
+
+DAYS = "days"
+"""Style of a column of spans of time, which are numbers of days."""
+
+
+def as_days(column: pd.Series) -> pd.Series | None:
+    """Return spans of time as numbers of days; None for a column of anything else."""
+    kind = getattr(column.dtype, "kind", "")
+    if kind == "O" and pd.api.types.infer_dtype(column) != "timedelta":
+        return None
+    if kind not in "mO":
+        return None
+    spans = pd.to_timedelta(column.astype("timedelta64[ns]"))
+    return (spans / pd.Timedelta(days=1)).astype(float)
+
+
+def mixed_units(words: pd.Series) -> str:
+    """Say that numbers have different units, naming two; empty if they do not."""
+    numbers, units = _read(words, number_style(words))
+    used = numbers.notna() & ((units != "") | (numbers != 0))
+    first = {unit: words[used & (units == unit)].iloc[0] for unit in units[used].unique()}
+    marks = [unit for unit in first if unit]
+    if numbers.notna().mean() < 0.5 or not (len(marks) > 1 or ("%" in first and "" in first)):
+        return ""
+    one, two = list(first.values())[:2] if len(marks) < 2 else [first[unit] for unit in marks[:2]]
+    return f"mixes units (such as {shown(one)} and {shown(two)}; write all values in the same one)"
+
+
+def _read(words: pd.Series, style: str) -> tuple[pd.Series, pd.Series]:
+    """Return numbers, NaN for what is none, and their units; each word is read once."""
+    codes, distinct = pd.factorize(words.astype(object), use_na_sentinel=False)
+    bare, units = _bare(pd.Series(distinct, dtype=object))
+    if style.startswith("comma"):
+        european = bare.str.fullmatch(EUROPEAN)
+        points = bare.str.contains(".", regex=False)
+        bare = bare.where(european | ~points, "")  # a point that sets no thousands apart
         bare = bare.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
     else:
-        grouped = bare.str.fullmatch(AMERICAN).fillna(False).astype(bool)
+        grouped = bare.str.fullmatch(AMERICAN)
         bare = bare.where(~grouped, bare.str.replace(",", "", regex=False))
-    return pd.to_numeric(bare, errors="coerce")
+    numbers = pd.to_numeric(bare, errors="coerce")
+    read = (own.take(codes).set_axis(words.index) for own in (numbers, units))
+    return next(read), next(read)
 
 
-def _bare(words: pd.Series) -> pd.Series:
-    """Return text without spaces, a currency in front or behind, and percent signs."""
-    bare = words.astype(object).str.replace(r"[\s\u00a0']", "", regex=True)
-    return bare.str.replace(r"^([+-]?)[$€£¥]|[$€£¥%]$", r"\1", regex=True)
+def _bare(words: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Return text without a unit and what sets thousands apart, but points and commas; the unit.
+
+    Empty text stands for what cannot be a number.
+    """
+    words = words.astype(object).str.strip()
+    parts = words.str.extract(rf"\A{MARKED}\Z").astype(object).fillna("")
+    bare = parts["sign"] + parts["body"]
+    grouped = bare.str.fullmatch(GROUPED)
+    bare = bare.where(~grouped, bare.str.replace(r"[\s']", "", regex=True))
+    twice = (parts["front"] != "") & (parts["back"] != "")
+    return bare.where(~twice, ""), parts["front"] + parts["back"]
 
 
 DAY_FIRST, MONTH_FIRST = "%d/%m/%Y", "%m/%d/%Y"
@@ -148,15 +237,14 @@ def written_years(*years: float) -> list[str]:
     return [f"{moment:%Y-%m-%d}" if days else f"{moment:%Y-%m-%d %H:%M}" for moment in moments]
 
 
-def mixture(words: pd.Series, numbers: pd.Series, ways: Ways) -> str:
+def mixture(column: pd.Series, numbers: pd.Series, ways: Ways) -> str:
     """Say what is wrong with a column of which only most values are numbers."""
-    odd = words[numbers.isna()]
-    first = str(odd.iloc[0])
-    meant = f"; if that stands for a missing value, {ways.gap(first)}"
-    return (
-        f"mixes numbers and text (such as {shown(first)}, in {plural(len(odd), 'row')}"
-        f"{meant if len(first) <= CELL_LENGTH else ''})"
-    )
+    odd = column[numbers.isna()]
+    first = odd.iloc[0]
+    text = isinstance(first, str) and len(first) <= CELL_LENGTH
+    meant = f"; if that stands for a missing value, {ways.gap(first)}" if text else ""
+    kind = "text" if isinstance(first, str) else f"values of {type(first).__name__}"
+    return f"mixes numbers and {kind} (such as {shown(first)}, in {plural(len(odd), 'row')}{meant})"
 
 
 def shown(value: Any) -> str:
@@ -168,13 +256,33 @@ def shown(value: Any) -> str:
 
 
 def refuse_objects(column: pd.Series) -> str:
-    """Say why the values of a column are no single values; empty if they are."""
-    if column.dtype != object:
+    """Say why the values of a column are no text, date or real number each; empty if they are."""
+    if pd.api.types.is_complex_dtype(column):
+        return COMPLEX
+    if isinstance(column.dtype, pd.ArrowDtype):
+        kind = column.dtype.type
+        return LISTS if issubclass(kind, list | dict) else BINARY if kind is bytes else ""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return _no_unicode(column.cat.categories)
+    if column.dtype != object and getattr(column.dtype, "storage", "") != "python":
         return ""
-    for kinds, why in ((SEVERAL, "holds lists, not single values"), (BYTES, "holds binary data")):
+    for kinds, why in ((SEVERAL, LISTS), (BYTES, BINARY), (complex | np.complexfloating, COMPLEX)):
         if column.map(lambda value, kinds=kinds: isinstance(value, kinds)).any():
             return why
+    return _no_unicode(column)
+
+
+def _no_unicode(values: Iterable[Any]) -> str:
+    """Say which value is text that cannot be written; empty if there is none."""
+    for value in values:
+        if isinstance(value, str) and not is_unicode(value):
+            return f"holds text that is no Unicode, such as {shown(value)}"
     return ""
+
+
+def is_unicode(text: str) -> bool:
+    """Tell whether text can be written: it has no lone surrogates, left by a wrong encoding."""
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def target_values(column: pd.Series, task: str) -> Array:

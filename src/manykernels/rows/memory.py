@@ -50,8 +50,9 @@ LARGEST_EXPONENT = 280.0
 products need some room."""
 
 LACKING = (
-    "every fold must train on all classes; got one whose training rows lack a class. Use "
-    "cv=StratifiedKFold(...) or fewer folds."
+    "every fold must train on all classes; got one whose training rows lack a class. "
+    "Merge or leave out classes of few rows; of MKLClassifierCV cv=StratifiedKFold(...) or fewer "
+    "folds may do."
 )
 
 

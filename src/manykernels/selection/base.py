@@ -102,7 +102,7 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 f"{self.estimator!r}. Use for instance MKLRegressorCV()."
             )
         reader = clone(self.estimator)
-        X = as_numbers(reader, X)
+        X = as_numbers(reader, X, sample_weight)
         spec = selecting(reader)
         if spec.first is not None:
             raise ValueError(

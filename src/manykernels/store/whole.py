@@ -41,7 +41,11 @@ def write_whole(path: Path, content: bytes) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     for more in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):  # where the system has them
         flags |= getattr(os, more, 0)
-    descriptor = os.open(draft, flags, 0o666 if old is None else 0o600)
+    try:
+        descriptor = os.open(draft, flags, 0o666 if old is None else 0o600)
+    except OSError as error:  # it names the draft
+        why = f"the file cannot be written ({error.strerror})"
+        raise type(error)(error.errno, why, str(path)) from None
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)

@@ -15,7 +15,7 @@ class CommandWays:
 
     def gap(self, value: str) -> str:
         """Return the option that names a value for missing ones."""
-        return f"use --na {quoted(value)}"
+        return f"use --na {quoted(value.strip())}"
 
     def kept(self, name: str) -> str:
         """Return the options that keep a column."""
@@ -24,14 +24,12 @@ class CommandWays:
     def tell(self, note: str) -> None:
         """Say nothing yet: the command writes all notes when it ends."""
 
-    def out(self, names: Sequence[str], doubtful: bool, more: bool) -> str:
+    def out(self, names: Sequence[str], able: str, doubtful: bool, more: bool) -> str:
         """Return the options that drop columns, or say what they are."""
         drops = " ".join(f"--drop {quoted(name)}" for name in names) + (" ..." if more else "")
         doubt = ", or, if it is no identifier, as it is with --keep NAME"
-        return (
-            f"Correct the file; or drop with: {drops}; or take a column as categories with "
-            f"--category NAME{doubt if doubtful else ''}."
-        )
+        taken = "; or take a column as categories with --category NAME" if able else ""
+        return f"Correct the file; or drop with: {drops}{taken}{doubt if doubtful else ''}."
 
 
 COMMAND = CommandWays()

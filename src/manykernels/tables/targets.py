@@ -11,6 +11,7 @@ from ..frames.written import (
     as_numbers,
     as_words,
     date_formats,
+    mixed_units,
     mixture,
     number_style,
     refuse_objects,
@@ -63,10 +64,12 @@ def _as_written(column: pd.Series, task: str, name: str) -> pd.Series:
         return column
     words = as_words(column)
     numbers = as_numbers(words, number_style(words))
+    if why := mixed_units(words):
+        raise TableError(f"target {name!r} {why}.")
     if numbers.notna().all():
         return numbers
     if float(numbers.notna().mean()) >= 0.5:
-        raise TableError(f"target {name!r} {mixture(words, numbers, COMMAND)}.")
+        raise TableError(f"target {name!r} {mixture(column, numbers, COMMAND)}.")
     if pd.api.types.is_datetime64_any_dtype(column) or (
         column.nunique() > MOST_CLASSES and date_formats(column)
     ):
