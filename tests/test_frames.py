@@ -20,7 +20,6 @@ from manykernels.baselines import UniformProductKernel
 from manykernels.estimators.apart import taken_apart
 from manykernels.frames import TableError
 from manykernels.selection import SplitTest, StabilitySelection
-from manykernels.store import ModelFileError
 from manykernels.tables import Settings, fit_table, split_table
 
 ROWS = 120
@@ -134,51 +133,55 @@ def test_new_categories_and_new_gaps_count_as_average_and_median(fitted):
 
 
 def test_values_far_beyond_training_are_said():
+    """At the command; in Python, where folds are small, they are nothing to warn of."""
     rng = np.random.default_rng(0)
     days = pd.date_range("2020-01-01", periods=400, freq="D")
     table = pd.DataFrame({"age": rng.uniform(20, 79, 400), "kind": ["a", "b"] * 200, "day": days})
     table.loc[:1, "age"] = 18.0, 79.5
     encoder = TableEncoder().fit(table)
+
+    def said(rows, encoder=encoder):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            encoder.transform(rows)
+        return " ".join(encoder.remarks(rows, encoder.encode(rows)))
+
     near = table.iloc[:4].assign(age=[13.0, 84.0, 50.0, None])
     near["day"] = [days[0] - pd.Timedelta(days=9), days[-1] + pd.Timedelta(days=9), days[3], None]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        encoder.transform(table)
-        encoder.transform(near)
-    with pytest.warns(UserWarning, match=r"'age' is beyond its .* range, 18 to 79.5, in 2 rows"):
-        encoder.transform(near.assign(age=[1e6, 84.0, 50.0, None]))
+    assert not said(table)
+    assert not said(near)
+    far = near.assign(age=[1e6, 84.0, 50.0, None])
+    assert "'age' is beyond its training range, 18 to 79.5, in 2 rows" in said(far)
     late = near.assign(day=[days[-1] + pd.Timedelta(days=k) for k in (1, 2, 3, 40)])
-    with pytest.warns(UserWarning, match="'day' .* 2020-01-01 to 2021-02-03, in 4 rows; the model"):
-        encoder.transform(late)
+    assert "'day' is beyond its training range, 2020-01-01 to 2021-02-03, in 4 rows" in said(late)
     late = table.assign(day=[*days[:-1], days[-1] + pd.Timedelta("19:36:00")])
-    with pytest.warns(UserWarning, match="2020-01-01 00:00 to 2021-02-03 19:36, in 1 row"):
-        clone(encoder).fit(late).transform(late.iloc[:1].assign(day=pd.Timestamp("2019-12-01")))
+    early = late.iloc[:1].assign(day=pd.Timestamp("2019-12-01"))
+    words = said(early, clone(encoder).fit(late))
+    assert "2020-01-01 00:00 to 2021-02-03 19:36, in 1 row" in words
     wide = pd.DataFrame(rng.normal(size=(60, 30))).rename(columns=str)
-    many = TableEncoder().fit(wide)
-    with pytest.warns(UserWarning, match=r"30 columns have values far beyond .*'0', '1', .*\.\.\."):
-        many.transform(wide + 100)
+    words = said(wide + 100, TableEncoder().fit(wide))
+    assert "30 columns have values far beyond their training ranges: '0', '1'" in words
 
 
 def test_files_without_ranges_say_nothing_of_them(tmp_path):
     X, y = frame()
     model = MKLRegressor(kernels="auto", degree=1, p=1, alpha=1e-2).fit(X, y)
     far = X.assign(area=1e6)
-    model.save(tmp_path / "m.mk")
-    with pytest.warns(UserWarning, match="'area' is beyond its training range"):
-        expected = load(tmp_path / "m.mk").predict(far)
+
+    def said(name):
+        model.save(tmp_path / name)
+        again = load(tmp_path / name)
+        encoder = again.encoder_
+        return again.predict(far), " ".join(encoder.remarks(far, encoder.encode(far)))
+
+    expected, words = said("m.mk")
+    assert "'area' is beyond its training range" in words
     for column in model.encoder_.columns_:  # as files were written before
         vars(column).pop("ends", None)
         vars(column).pop("slack", None)
-    model.save(tmp_path / "old.mk")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = load(tmp_path / "old.mk").predict(far)
+    found, words = said("old.mk")
+    assert not words
     np.testing.assert_array_equal(found, expected)
-    for wrong in ((1.0,), ("a", "b"), (1.0, 2.0, 3.0), 5.0):
-        vars(model.encoder_.columns_[0])["ends"] = wrong
-        model.save(tmp_path / "bad.mk")
-        with pytest.raises(ModelFileError):
-            load(tmp_path / "bad.mk")
 
 
 def test_the_command_line_encodes_alike(fitted):

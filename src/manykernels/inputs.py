@@ -346,7 +346,7 @@ def _refuse_no_weights(weights: Any) -> None:
 
 
 def row_weights(sample_weight: Any, count: int) -> Array:
-    """Return the weight of each of so many rows, or say what is wrong with sample weights.
+    """Return the weight of each of ``count`` rows, or say what is wrong with sample weights.
 
     Only their ratios matter: they are such that sums do not overflow, and those next to nothing
     beside the largest are zero.

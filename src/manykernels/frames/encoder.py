@@ -162,7 +162,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         frame = self._frame(X, reset=False)
         numbers = self.encode(frame)
-        for remark in self.remarks(frame, numbers):
+        for remark in self._news(frame, numbers):
             notify(remark, UserWarning)
         return numbers.to_numpy()
 
@@ -297,13 +297,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ``numbers`` are the rows encoded. A tenth of the range beyond its ends is not far, for
         dates ten steps from one to the next, if these are less.
         """
-        categories = [column.name for column in self.columns_ if isinstance(column, Category)]
-        new = (numbers[categories] < 0).any(axis=None)
-        found = [
-            f"column {name!r} has values that the model does not know, such as "
-            f"{shown(values[0])}; they count as average."
-            for name, values in (self.unknown(frame).items() if new else ())
-        ]
+        found = self._news(frame, numbers)
         ranged = [column for column in self.columns_ if isinstance(column, Number) and column.ends]
         values = numbers[[column.name for column in ranged]].to_numpy()
         ends, limits = (
@@ -321,6 +315,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             f"column {column.name!r} is beyond its training range, {column.range_in_words}, in "
             f"{plural(int(count), 'row')}; the model knows nothing there."
             for column, count in beyond
+        ]
+
+    def _news(self, frame: pd.DataFrame, numbers: pd.DataFrame) -> list[str]:
+        """Return which columns have categories that are new, with an example."""
+        categories = [column.name for column in self.columns_ if isinstance(column, Category)]
+        new = (numbers[categories] < 0).any(axis=None)
+        return [
+            f"column {name!r} has values that the model does not know, such as "
+            f"{shown(values[0])}; they count as average."
+            for name, values in (self.unknown(frame).items() if new else ())
         ]
 
     def kernels(self, given: Any) -> Any:

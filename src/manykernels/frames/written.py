@@ -24,7 +24,7 @@ SEVERAL = (list, tuple, dict, set, np.ndarray)
 BYTES = (bytes, bytearray, memoryview)
 """Types of values that are no text and no numbers."""
 
-LISTS, BINARY = "holds lists, not single values", "holds binary data"
+LISTS, BLOBS = "holds lists, not single values", "holds binary data"
 COMPLEX = "holds complex numbers"
 """What is wrong with columns whose values cannot be used, not even as categories."""
 
@@ -261,12 +261,12 @@ def refuse_objects(column: pd.Series) -> str:
         return COMPLEX
     if isinstance(column.dtype, pd.ArrowDtype):
         kind = column.dtype.type
-        return LISTS if issubclass(kind, list | dict) else BINARY if kind is bytes else ""
+        return LISTS if issubclass(kind, list | dict) else BLOBS if kind is bytes else ""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return _no_unicode(column.cat.categories)
     if column.dtype != object and getattr(column.dtype, "storage", "") != "python":
         return ""
-    for kinds, why in ((SEVERAL, LISTS), (BYTES, BINARY), (complex | np.complexfloating, COMPLEX)):
+    for kinds, why in ((SEVERAL, LISTS), (BYTES, BLOBS), (complex | np.complexfloating, COMPLEX)):
         if column.map(lambda value, kinds=kinds: isinstance(value, kinds)).any():
             return why
     return _no_unicode(column)
