@@ -243,10 +243,10 @@ def _binary(path: Path, kind: str, zipped: bool) -> pd.DataFrame:
 
 def with_index(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table of a file with its named indices as columns, which they are in the file."""
-    names = [name for name in frame.index.names if name is not None]
+    names = [str(name) for name in frame.index.names if name is not None]
     if not names:
         return frame
-    refuse_repeated(path, [*names, *frame.columns])
+    refuse_repeated(path, [*names, *map(str, frame.columns)])
     unnamed = [level for level, name in enumerate(frame.index.names) if name is None]
     return (frame.reset_index(level=unnamed, drop=True) if unnamed else frame).reset_index()
 
