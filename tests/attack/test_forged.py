@@ -6,7 +6,7 @@ pytest.importorskip("resource")  # of POSIX, as forks are
 from attack.forged import run
 from conftest import SEED
 
-FEW = 12
+FEW = 30
 """Changes of each kind of model, of some hundreds: seconds in all."""
 
 KINDS = ("linear", "auto", "spline", "widths", "both", "greedy", "table", "classes")
