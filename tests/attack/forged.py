@@ -2,6 +2,7 @@
 
 ``python -m attack.forged SEED COUNT FOLDER KIND ..`` says what each change ended in, a line for
 each, and names it before it is tried: the last name of a process that died is that of its end.
+COUNT is the number of changes for each attribute that holds arrays.
 """
 
 import io
@@ -9,10 +10,12 @@ import os
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, partial, reduce
 from itertools import pairwise
 from multiprocessing import get_context
+from operator import getitem
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +102,16 @@ def changes(kind, folder):
     return found
 
 
+def attributes(kind, folder):
+    """Return the name of the attribute that each array of a kind's file belongs to."""
+    tree, found = hostile.unpacked_file(file_of(kind, folder))[0]["model"], {}
+    for place in hostile.places(tree):
+        if place[-1:] == ("$array",):
+            number = reduce(getitem, place, tree)
+            found[f"arrays/{number}.npy"] = [k for k in place if str(k)[:1].isalpha()][-1]
+    return found
+
+
 @cache
 def file_of(kind, folder):
     with warnings.catch_warnings():
@@ -142,9 +155,11 @@ def tried(change, folder):
 
 
 def attack(kind, seed, count, folder):
-    """Try some of the changes of a kind and say what each ended in."""
-    cases = changes(kind, folder)
-    chosen = np.random.default_rng(seed).permutation(len(cases))[:count].tolist()
+    """Try some changes of the arrays of each attribute and say what each ended in."""
+    cases, names, taken, chosen = changes(kind, folder), attributes(kind, folder), Counter(), []
+    for i in np.random.default_rng(seed).permutation(len(cases)).tolist():
+        taken[names[cases[i].array]] += 1
+        chosen += [i] if taken[names[cases[i].array]] <= count else []
     for i in sorted(chosen):
         print(f"{kind} {cases[i].array} {cases[i].name}", end=": ", flush=True)
         names = r"forged\.mk|column|row|X|values|model"
@@ -164,7 +179,7 @@ def main(seed, count, folder, kinds):
 
 
 def run(seed, count, folder, kinds):
-    """Try some changes of each kind; return how many there were, and those that were wrong."""
+    """Try some changes of each attribute; return how many there were, and what was wrong."""
     asked = [str(seed), str(count), str(folder), *kinds]
     place = str(Path(__file__).parents[1])
     path = os.pathsep.join([place, *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -6,8 +6,8 @@ pytest.importorskip("resource")  # of POSIX, as forks are
 from attack.forged import run
 from conftest import SEED
 
-FEW = 30
-"""Changes of each kind of model, of some hundreds: seconds in all."""
+FEW = 2
+"""Changes for each attribute of a kind of model that holds arrays: seconds in all."""
 
 KINDS = ("linear", "auto", "spline", "widths", "both", "greedy", "table", "classes")
 
@@ -15,4 +15,4 @@ KINDS = ("linear", "auto", "spline", "widths", "both", "greedy", "table", "class
 def test_changed_arrays_are_refused_or_harmless(tmp_path):
     count, wrong = run(SEED, FEW, tmp_path, KINDS)
     assert not wrong, "\n".join(wrong)
-    assert count == FEW * len(KINDS)
+    assert count > 20 * FEW * len(KINDS)
