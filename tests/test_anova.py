@@ -9,7 +9,7 @@ import pytest
 from manykernels import MKLRegressor
 from manykernels.bases import SHAPES, WidthRows
 from manykernels.function import Function
-from manykernels.function.anova import AnovaTerms, WidthModel
+from manykernels.function.anova import AnovaTerms, WidthModel, search
 from manykernels.function.terms import OTHERS
 
 CATEGORIES = {2: 3}
@@ -401,3 +401,19 @@ def test_kernels_that_are_nothing_between_nodes_add_nothing(rng):
     found = terms_of(model).anova
     assert all(np.isfinite(part.variance) for part in found.components.values())
     assert 0 < found.variance < np.inf
+
+
+def test_sampling_ends_where_components_cost_more_than_kernels(rng, monkeypatch):
+    """A function that is zero but at its 40 rows: the error of the rest stays large."""
+    monkeypatch.setattr(search, "REST_ENTRIES", 1e7)
+    X, sizes = rng.normal(size=(40, 4)), []
+    kernels = [("gaussian", (0, 1, 2, 3), (1e12,) * 4)]
+    model = WidthModel(kernels, np.ones(1), rng.normal(size=(40, 1)), np.zeros(1), WidthRows(X))
+    draw = search._Search.draw
+    monkeypatch.setattr(
+        search._Search, "draw", lambda own, count: (sizes.append(count), draw(own, count))[1]
+    )
+    anova = terms_of(model).anova
+    held = sum(part.coefficients.size for part in anova.components.values())
+    assert held > 10 * 40
+    assert sum(sizes) <= search.BATCH + 1e7 / held

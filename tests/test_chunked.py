@@ -167,3 +167,13 @@ def test_what_lies_outside_the_sample(rng, tmp_path, monkeypatch):
         fit_chunked(tmp_path, Settings("y"), 2**31)
     with pytest.raises(TableError, match="more than 500 MB"):
         fit_chunked(path, Settings("y"), memory_size("10MB"))
+
+
+def test_named_indices_are_columns(rng, tmp_path):
+    path = tmp_path / "big.parquet"
+    frame = write(path, rng)
+    own, _ = fit_chunked(path, Settings("y", kernels="linear"), memory_size("2GB"))
+    frame.set_index("kind").to_parquet(path, row_group_size=250)
+    model, split = fit_chunked(path, Settings("y", kernels="linear"), memory_size("2GB"))
+    assert "kind" in split.encoder.names
+    assert model.predict(frame)["y"].to_numpy() == pytest.approx(own.predict(frame)["y"].to_numpy())

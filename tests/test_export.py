@@ -8,6 +8,7 @@ import sqlite3
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
@@ -296,7 +297,7 @@ def test_values_that_cannot_be_used(table_model):
     names = run_python(export.to_python(model))
     row = records(table)[50]
     for name, value in (("area m²", "text"), ("area m²", np.inf), ("day\nof", "2023-02-30")):
-        with pytest.raises(ValueError, match=r"could not convert|must be finite|is no date"):
+        with pytest.raises(ValueError, match=r"'area m²' must hold plain, finite|is no date"):
             names["predict"]({**row, name: value})
     with pytest.raises(KeyError, match="flag"):
         names["predict"]({key: value for key, value in row.items() if key != "flag"})
@@ -308,6 +309,99 @@ def test_values_that_cannot_be_used(table_model):
     assert found.isna().tolist() == [True, True, True, False]
     with pytest.raises(sqlite3.OperationalError, match="flag"):
         run_sqlite(query, table.drop(columns="flag"))
+
+
+TWINS = [("a", "A"), ("länge", "LÄNGE"), ("x y", "X Y")]
+
+
+@pytest.mark.parametrize("names", TWINS, ids=repr)
+def test_names_that_differ_in_case_only(names):
+    X, y = data(60)
+    frame = pd.DataFrame(X, columns=[*names, "b"])
+    model = MKLRegressor(degree=1, p=1, alpha=1e-3, kernels="linear").fit(frame, y)
+    check(model, frame, ["python"])
+    both = f"columns {names[0]!r} and {names[1]!r} apart"
+    with pytest.raises(ValueError, match=both):
+        export.to_sql(model)
+    other = MKLRegressor(kernels=[("linear", [1]), ("linear", [2])], degree=1, p=1).fit(frame, y)
+    with pytest.raises(ValueError, match=both):  # a database renames one of them
+        export.to_sql(other)
+
+
+@pytest.mark.parametrize("name", ["prediction", "Prediction", "manykernels_row"])
+def test_names_of_the_result(name):
+    X, y = data(60)
+    frame = pd.DataFrame(X, columns=["a", name, "b"])
+    model = MKLRegressor(degree=1, p=1, alpha=1e-3, kernels="linear").fit(frame, y)
+    check(model, frame, ["python"])
+    with pytest.raises(ValueError, match=f"adds a column '{name.lower()}', and the table has"):
+        export.to_sql(model)
+
+
+def test_names_of_probabilities():
+    X, y = data(60)
+    frame = pd.DataFrame(X, columns=["a", "Probability of up", "b"])
+    label = np.where(y > 0, "up", "down")
+    model = MKLClassifier(degree=1, p=1, kernels="linear").fit(frame, label)
+    check(model, frame, ["python"])
+    with pytest.raises(ValueError, match="adds a column 'probability of up', and the table has"):
+        export.to_sql(model)
+
+
+@pytest.mark.parametrize("kernels", ["linear", "auto", "polynomial", "nystroem"])
+@pytest.mark.parametrize("given", ["array", "frame"])
+def test_gaps_at_prediction_only(kernels, given):
+    X, y = data(80)
+    model = MKLRegressor(kernels=kernels, degree=1, p=1, alpha=0.01)
+    model.fit(X if given == "array" else named(X), y)
+    new = X[:30].copy()
+    new[np.random.default_rng(0).random(new.shape) < 0.3] = np.nan
+    check(model, new if given == "array" else named(new))
+
+
+def test_gaps_of_models_that_fill_none():
+    X, y = data(80)
+    rows = scipy.sparse.csr_array(X)
+    model = MKLRegressor("linear", degree=1, p=1, standardize=False).fit(rows, y)
+    names = run_python(export.to_python(model))
+    with pytest.raises(ValueError, match="column 'x1' must have a value; got none"):
+        names["predict"]({"x0": 1.0, "x1": None, "x2": 1.0})
+
+
+def test_written_numbers_are_told_of():
+    X, y = data(80)
+    frame = named(X)
+    frame["x0"] = [f"{1000 * value:,.2f}".translate(str.maketrans(",.", ".,")) for value in X[:, 0]]
+    model = MKLRegressor("linear", degree=1, p=1, alpha=1e-3).fit(frame, y)
+    for function in (export.to_python, export.to_sql):
+        with pytest.warns(UserWarning, match="must hold plain numbers.*written otherwise: 'x0'"):
+            text = function(model)
+        assert "As plain numbers, unlike in training: 'x0'" in text
+    with pytest.warns(UserWarning, match="plain numbers"):
+        names = run_python(export.to_python(model))
+    row = records(frame)[0]
+    with pytest.raises(ValueError, match="column 'x0' must hold plain, finite numbers; got '"):
+        names["predict"](row)
+    plain = frame.assign(x0=np.round(1000 * X[:, 0], 2))
+    with pytest.warns(UserWarning, match="plain numbers"):
+        check(model, plain)
+
+
+def test_the_command_tells_of_written_numbers(tmp_path):
+    from typer.testing import CliRunner
+
+    from manykernels.cli.app import app
+
+    X, y = data(80)
+    frame = named(X).assign(x0=[f"{value:.2f}".replace(".", ",") for value in X[:, 0]], y=y)
+    how = Settings("y", test=0, degree=[1], kernels="linear")
+    path = fit_table(split_table(frame, how), how).save(tmp_path / "m.mk")
+    for kind in ("python", "sql"):
+        said = CliRunner().invoke(app, ["export", str(path), "--to", kind])
+        assert said.exit_code == 0
+        assert "note: columns must hold plain numbers" in said.stderr
+        assert "'x0'" in said.stderr
+        assert "As plain numbers, unlike in training: 'x0'" in said.stdout
 
 
 def test_numbers_as_text_in_a_database(table_model):
@@ -390,9 +484,9 @@ def test_names_and_categories_are_only_text(first, second, level):
     if first.lower() == second.lower() or level.strip() in ("b", ""):
         return
     formula = small_formula([first, second], level)
-    query, taken = "", {"manykernels_row", "prediction"}
+    query, taken = "", {"manykernels_row", "prediction", "true", "false"}
     bad = any("\0" in text or re.search("[\ud800-\udfff]", text) for text in (first, second, level))
-    if bad or {first.lower(), second.lower()} & {"true", "false"}:
+    if bad or {first.lower(), second.lower()} & taken:
         with pytest.raises(ValueError, match="cannot be written as SQL"):
             to_sql(formula)
     else:
@@ -405,7 +499,7 @@ def test_names_and_categories_are_only_text(first, second, level):
         expected = 1 + 2 * (3 - 0.5) / 2 * (code + 2)
         row = {first: 3.0, second: value}
         assert run_python(to_python(formula))["predict"](row) == expected
-        if not query or taken & {first.lower(), second.lower()}:
+        if not query:
             continue
         assert run_sqlite(query, pd.DataFrame([row]))["prediction"].tolist() == [expected]
     well_formed(export.latex.to_latex(formula))

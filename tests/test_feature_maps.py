@@ -690,3 +690,28 @@ def test_maps_that_do_not_learn_stay_as_they_are(rng):
     for own, seen in zip(features, x, strict=True):
         np.testing.assert_allclose(own[0], Spline(5).fit(seen).features(seen), atol=1e-9)
         np.testing.assert_array_equal(own[1], Categorical().fit(seen).features(seen))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@EACH_MAP
+def test_values_that_are_no_numbers_are_refused(settings, bad, rng):
+    x = rng.normal(size=50)
+    fitted = clone_of(settings).fit(x)
+    with pytest.raises(ValueError, match=rf"must be finite numbers; got {bad!r} in row 1\."):
+        fitted.features(np.array([0.0, bad, 1.0]))
+    x[7] = bad
+    with pytest.raises(ValueError, match=rf"must be finite numbers; got {bad!r} in row 7\."):
+        clone_of(settings).fit(x)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "place", [-1e300, -1.0, -1e-17, 0.0, 1.0, 1 + 1e-15, 2.0, 1e300, np.nan, np.inf]
+)
+@pytest.mark.parametrize("count", [2, 3, 64])
+def test_no_place_is_beyond_the_splines(place, count):
+    """Numbers of B-splines are columns of a sparse matrix, which looks at none of them."""
+    basis = cubic_basis(np.array([place, 0.5]), count)
+    basis.check_format(full_check=True)
+    with pytest.raises(ValueError, match="at least 2 knots; got 1"):
+        cubic_basis(np.array([place]), 1)

@@ -37,6 +37,8 @@ MODELS = {
     "linear": lambda: MKLRegressor(alpha=1e-3, degree=2, p=1).fit(X, y),
     "spline": lambda: MKLRegressor(alpha=1e-3, kernels="auto", degree=2, p=1).fit(X, y),
     "rbf": lambda: MKLRegressor(alpha=1e-3, kernels="rbf", degree=1).fit(X, y),
+    "widths": lambda: MKLRegressor(kernels="widths", random_state=0).fit(X, y),
+    "both": lambda: MKLRegressor(kernels="both", random_state=0).fit(X, y),
     "classes": lambda: MKLClassifier(alpha=1e-3, degree=1).fit(X, np.arange(40) % 3),
     "table": table_model,
 }
@@ -237,6 +239,59 @@ def test_sparse_matrices_with_rows_that_are_not_there(files, tmp_path):
     tree = {"$columns": [[2, 3], *({"$array": count + i} for i in range(3))]}
     manifest["model"]["$object"][1]["theta_"] = tree
     refused(sealed(tmp_path / "m.mk", manifest, contents), "indices|index")
+
+
+def arrays_called(tree, name):
+    """Yield the numbers of the arrays that attributes of a name refer to."""
+    for place in nodes(tree):
+        at = tree
+        for key in place:
+            at = at[key]
+        if place and place[-1] == name and isinstance(at, dict) and "$array" in at:
+            yield at["$array"]
+
+
+@pytest.mark.parametrize("change", [-1.0, 1e12, 1e200, np.nan, np.inf, 0.0])
+@pytest.mark.parametrize("name", ["places", "evenly", "knots", "axes", "lowest"])
+def test_numbers_that_cells_of_splines_are_made_of(files, tmp_path, name, change):
+    """Each makes numbers of cells that are not there: memory of others, if it is let."""
+    manifest, contents = unpacked(files["both"])
+    for number in set(arrays_called(manifest["model"], name)):
+        one = f"arrays/{number}.npy"
+        with np.errstate(invalid="ignore"):
+            contents[one] = npy(np.load(io.BytesIO(contents[one])) * change)
+    path = sealed(tmp_path / "m.mk", manifest, contents)
+    try:
+        model = load(path)
+    except ModelFileError:
+        return
+    assert np.isfinite(change)
+    assert name != "evenly" or not change
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("shape", ["", "terms", "Terms", "gaussian", None, 3])
+def test_kernels_of_another_kind(files, tmp_path, shape):
+    manifest, contents = unpacked(files["both"])
+    tree = manifest["model"]
+    place = next(p for p in nodes(tree) if p[-4:] == ("indices", 0, "$tuple", 0))
+    sealed(tmp_path / "m.mk", {**manifest, "model": replaced(tree, place, shape)}, contents)
+    try:
+        model = load(tmp_path / "m.mk")
+    except ModelFileError:
+        assert shape != "terms"
+        return
+    assert shape == "terms"  # which it was
+    model.explain(3)
+
+
+@pytest.mark.parametrize("widths", [[1e-3], [1.0, 1.0], [-1.0, 1.0, 1.0], ["a"], [10**9]])
+def test_kernels_of_other_widths(files, tmp_path, widths):
+    manifest, contents = unpacked(files["widths"])
+    tree = manifest["model"]
+    place = next(p for p in nodes(tree) if p[-5:] == ("indices", 0, "$tuple", 2, "$tuple"))
+    sealed(tmp_path / "m.mk", {**manifest, "model": replaced(tree, place, widths)}, contents)
+    refused(tmp_path / "m.mk", "no kernel with widths is")
 
 
 def test_right_files_are_read(files):

@@ -344,3 +344,13 @@ def test_identifiers_on_the_command_line(tmp_path):
     table[["x"]].to_csv(tmp_path / "new.csv", index=False)  # what was left out is not asked for
     done = CliRunner().invoke(app, ["predict", str(tmp_path / "m.mk"), str(tmp_path / "new.csv")])
     assert done.exit_code == 0, done.output
+
+
+def test_named_indices_in_a_folder_of_parquet_are_columns(tmp_path):
+    pytest.importorskip("pyarrow")
+    for part in range(2):
+        table = pd.DataFrame({"k": list("uvw"), "a": np.arange(3.0) + part})
+        table.set_index("k").to_parquet(tmp_path / f"{part}.parquet")
+    found = read(tmp_path)
+    assert sorted(found.columns) == ["a", "k"]
+    assert found["k"].tolist() == list("uvwuvw")

@@ -72,6 +72,43 @@ def test_binary_files(tmp_path, ending):
     assert read(path).equals(table)
 
 
+INDICES = {
+    "one": (["kind"], True),
+    "two": (["kind", "a"], True),
+    "numbers": (["a"], True),
+    "counted": ([], True),
+    "unnamed": ([], False),
+}
+
+
+@pytest.mark.parametrize("index", INDICES)
+@pytest.mark.parametrize("ending", [".parquet", ".feather", ".parquet.gz"])
+def test_named_indices_are_columns(tmp_path, ending, index):
+    pytest.importorskip("pyarrow")
+    names, named = INDICES[index]
+    table = pd.DataFrame({"a": np.arange(9) % 4, "kind": list("uvwuvwuvw"), "y": np.arange(9.0)})
+    kept = table.set_index(names) if names else table[::2]
+    if not names and named:
+        kept = table.set_index(pd.RangeIndex(1990, 1999, name="year"))
+    path = tmp_path / f"t{ending.removesuffix('.gz')}"
+    (kept.to_parquet if "parquet" in ending else kept.to_feather)(path)
+    if ending.endswith(".gz"):
+        path = tmp_path / f"t{ending}"
+        path.write_bytes(gzip.compress((tmp_path / "t.parquet").read_bytes()))
+    found = read(path)
+    expected = (kept.reset_index() if named else kept)[found.columns]
+    assert set(found.columns) == {*table.columns, *(["year"] if index == "counted" else [])}
+    assert found.to_dict("list") == expected.to_dict("list")
+
+
+def test_an_index_named_as_a_column_is_refused(tmp_path):
+    pytest.importorskip("pyarrow")
+    table = pd.DataFrame({"a": [1.0, 2.0]}, index=pd.Index(["u", "v"], name="a"))
+    table.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(TableError, match="1 column name more than once: 'a'"):
+        read(tmp_path / "t.parquet")
+
+
 def test_byte_order_marks_and_spaces_after_commas(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"\xef\xbb\xbfage, name\n1, anna\n2, bo\n")

@@ -53,7 +53,13 @@ def content(name, folder):
 
 @cache
 def unpacked(name, folder):
-    with zipfile.ZipFile(io.BytesIO(content(name, folder))) as archive:
+    return unpacked_file(io.BytesIO(content(name, folder)))
+
+
+@cache
+def unpacked_file(file):
+    """Return the manifest of a model file and the contents of its parts."""
+    with zipfile.ZipFile(file) as archive:
         contents = {one: archive.read(one) for one in archive.namelist()}
     return json.loads(contents["manifest.json"]), contents
 

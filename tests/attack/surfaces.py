@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from . import api, commands, hostile, interruptions, numerical, partitions
+from . import api, commands, forged, hostile, interruptions, numerical, partitions
 from .case import Case
 
 SURFACES = {
     "api": (api, 220),
     "commands": (commands, 16),
     "files": (hostile, 70),
+    "arrays": (forged, 0),  # some changes of each kind: test_forged.py
     "signals": (interruptions, 2),
     "numbers": (numerical, 14),
     "partitions": (partitions, 24),

@@ -26,6 +26,6 @@ def test_a_clear_error_or_a_right_answer(case, folder):
 def test_the_suite_is_large_and_has_each_case_once():
     cases = all_cases()
     assert len(cases) >= 2_000
-    assert len({case.surface for case in cases}) == 6
+    assert len({case.surface for case in cases}) == 7
     names = [(case.surface, case.name) for case in cases]
     assert len(set(names)) == len(names)

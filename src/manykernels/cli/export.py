@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -39,12 +40,16 @@ def export(
     one_of("--to", to, *EXPORTS)
     refuse_unwritable(out, model)
     fitted = load_model(model)
-    if to == "python":
-        text = exports.to_python(fitted)
-    elif to == "sql":
-        text = exports.to_sql(fitted, table)
-    else:
-        text = exports.to_latex(fitted, digits)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if to == "python":
+            text = exports.to_python(fitted)
+        elif to == "sql":
+            text = exports.to_sql(fitted, table)
+        else:
+            text = exports.to_latex(fitted, digits)
+    for warning in caught:
+        typer.echo(f"note: {warning.message}", err=True)
     if out is None:
         sys.stdout.write(text)
     else:

@@ -13,7 +13,8 @@ from ..frames import TableEncoder
 from ..function import Function, Predictor
 from ..kernels import Precomputed
 from ..limits import PREDICTED_ENTRIES
-from ..store import parts_of, refuse_fields, refuse_infinite
+from ..store import refuse_fields, refuse_infinite
+from .loaded_parts import refuse_unsound_parts
 
 NUMBER = (int, float)
 
@@ -49,10 +50,6 @@ def refuse_unusable(estimator: Any) -> None:
     # So may be the exponent of tuples: it is for p = 2.
     besides = ("scale_", "var_", "nu", *(("shares",) if widths else ()))
     refuse_infinite(function, "the function", besides)
-    for one, where in parts_of(function, "the function"):
-        places = getattr(one, "__dict__", {}).get("places")
-        if places is not None and not np.all(np.diff(places) > 0):
-            raise ValueError(f"points of a scale in {where} do not ascend")
     columns = estimator.n_features_in_
     names = getattr(estimator, "feature_names_in_", None)
     if not 1 <= columns <= PREDICTED_ENTRIES or (names is not None and len(names) != columns):
@@ -61,6 +58,7 @@ def refuse_unusable(estimator: Any) -> None:
         raise ValueError("medians_ of the model are not those of its columns")
     if "encoder_" in vars(estimator):
         columns = _encoded_columns(estimator)
+    refuse_unsound_parts(function, columns)
     _refuse_outputs(estimator, function)
     _refuse_references(function.predictor)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -75,8 +73,10 @@ def refuse_unusable(estimator: Any) -> None:
     shape = (PROBES, len(np.atleast_1d(function.predictor.intercept)))
     if values.shape != shape:
         raise ValueError(f"predictions have the shape {values.shape}, not {shape}")
-    if not np.all(np.isfinite(values)):
-        raise ValueError("predictions around the means of the columns are not finite")
+    with np.errstate(over="ignore"):
+        sound = np.all(np.isfinite(values**2))
+    if not sound:
+        raise ValueError("predictions around the means of the columns, or their squares, overflow")
 
 
 def _encoded_columns(estimator: Any) -> int:

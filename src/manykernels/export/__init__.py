@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..frames.columns import some_of
+from ..notices import notify
 from .formula import Formula, formula_of
 from .latex import to_latex as _latex
 from .python import to_python as _python
@@ -38,7 +40,7 @@ def to_python(model: Any) -> str:
     >>> bool(abs(names["predict"]({"x0": 0.5, "x1": 0.0}) - model.predict([[0.5, 0.0]])[0]) < 1e-9)
     True
     """
-    return _python(formula_of(model))
+    return _python(_told(formula_of(model)))
 
 
 def to_sql(model: Any, table: str = "data") -> str:
@@ -56,8 +58,25 @@ def to_sql(model: Any, table: str = "data") -> str:
     str
         It selects the columns of the table, ``manykernels_row``, ``prediction`` and for classes
         their probabilities. Where a value cannot be used the prediction is NULL.
+
+    Raises
+    ------
+    ValueError
+        If the model is no formula, or the table has columns with such names, or with names that
+        differ in upper and lower case only.
     """
-    return _sql(formula_of(model), table)
+    return _sql(_told(formula_of(model)), table)
+
+
+def _told(formula: Formula) -> Formula:
+    """Return a formula; warn of columns that must be written otherwise than in training."""
+    if formula.written:
+        notify(
+            "columns must hold plain numbers, such as 1000.5, where the exported model is used; in "
+            f"training they were written otherwise: {some_of(formula.written)}. Convert them.",
+            UserWarning,
+        )
+    return formula
 
 
 def to_latex(model: Any, digits: int = 6) -> str:

@@ -153,6 +153,8 @@ class Formula:
         Classes; none for numbers. Two have one output, positive for the second.
     link : {"", "logistic", "linear"}
         How outputs become probabilities, if they do.
+    names : tuple of str
+        Names of all columns of the table, in use or not.
     """
 
     target: str
@@ -164,6 +166,12 @@ class Formula:
     constants: Array
     classes: list[Any]
     link: str
+    names: tuple[str, ...] = ()
+
+    @property
+    def written(self) -> list[str]:
+        """Columns of numbers that were no plain ones in training: 3,5 or 12 %, say."""
+        return [s.column for s in self.sources.values() if s.kind == "number" and s.style]
 
 
 def formula_of(model: Any) -> Formula:
@@ -207,6 +215,7 @@ def formula_of(model: Any) -> Formula:
         np.atleast_1d(learnt.intercept),
         function.classes.tolist(),
         _link(estimator),
+        tuple(dict.fromkeys(source.column for source in sources)),
     )
 
 

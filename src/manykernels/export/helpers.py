@@ -11,16 +11,17 @@ def _gap(value):
 '''
 
 FINITE_NUMBER = '''
-def _number(value, middle):
+def _number(value, middle, name):
     """Return a finite number; ``middle`` where it is missing, if that is one."""
-    if _gap(value):
-        if middle is None:
-            raise ValueError("a number is missing")
-        return middle
-    value = float(value)
-    if not math.isfinite(value):
-        raise ValueError(f"numbers must be finite; got {value!r}")
-    return value
+    if _gap(value) and middle is None:
+        raise ValueError(f"column {name!r} must have a value; got none")
+    try:
+        number = middle if _gap(value) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"column {name!r} must hold plain, finite numbers; got {value!r}")
+    return number
 '''
 
 YEARS = f'''

@@ -86,7 +86,7 @@ class Writer:
             since = text(f"seconds from 1970 to {source.column}")
             name = rf"1970 + \frac{{{since}}}{{{YEAR!r}}}"
         value = rf"\frac{{{name} {self.signed(-shift)}}}{{{self.number(scale)}}}"
-        if source.kind == "plain":
+        if source.kind == "plain" or source.middle is None:
             return rf"z_{{{j}}} &= {value}"
         rows = [f"{standard(source.middle)} & {missing}", rf"{value} & \text{{otherwise}}"]
         return rf"z_{{{j}}} &= {_cases(rows)}"

@@ -62,9 +62,10 @@ def _decision(formula: Formula) -> str:
         "def decision(row):",
         '    """Return the outputs of the model for a row: a dict of values by column.',
         "",
-        "    Numbers, text for categories, dates as text or objects; None where missing.",
+        "    Plain numbers, text for categories, dates as text or objects; None where missing.",
         '    """',
         f"    # Columns in use: {names}",
+        *(f"    # As plain numbers, unlike in training: {name!r}" for name in formula.written),
         *(f"    {line}" for line in lines),
     ]
     return "\n".join([*tables, "", "", *said]).lstrip("\n") + "\n"
@@ -72,10 +73,8 @@ def _decision(formula: Formula) -> str:
 
 def _source(source: Source) -> str:
     value = f"row[{source.column!r}]"
-    if source.kind == "plain":
-        return f"_number({value}, None)"
-    if source.kind == "number":
-        return f"_number({value}, {source.middle!r})"
+    if source.kind in ("plain", "number"):
+        return f"_number({value}, {source.middle!r}, {source.column!r})"
     if source.kind == "moment":
         return f"_years({value}, {source.middle!r}, {source.style!r})"
     if source.kind == "missing":

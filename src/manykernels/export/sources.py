@@ -22,12 +22,13 @@ class Source:
     column : str
         Name of the table's column.
     kind : {"plain", "number", "moment", "missing", "category"}
-        A number that may not be missing; one that may; a date or time as decimal years; whether
-        the value is missing, as 0 or 1; the code of a category.
-    middle : float
-        What stands for missing numbers and dates.
+        A number of a table of nothing else; one of any table; a date or time as decimal years;
+        whether the value is missing, as 0 or 1; the code of a category.
+    middle : float, optional
+        What stands for missing numbers and dates; None if they must not be missing.
     style : str
-        How dates are written besides 2024-05-31: a mark and the order of parts, such as ".dmy".
+        How dates are written besides 2024-05-31: a mark and the order of parts, such as ".dmy". How
+        numbers were written in training; empty if they were plain.
     codes : dict
         Codes of categories.
     unknown, gap : float
@@ -36,7 +37,7 @@ class Source:
 
     column: str
     kind: str
-    middle: float = 0.0
+    middle: float | None = None
     style: str = ""
     codes: dict[str, float] | None = None
     unknown: float = -1.0
@@ -52,7 +53,10 @@ def sources_of(model: Any) -> list[Source]:
     """Return how each column of numbers of a model is made, in the order of its estimator."""
     encoder = model.encoder if isinstance(model, TableModel) else getattr(model, "encoder_", None)
     if encoder is None:
-        return [Source(str(name), "plain") for name in column_names(model)]
+        names = [str(name) for name in column_names(model)]
+        # Models of sparse matrices and of rows in parts fill nothing.
+        own = model.medians_.tolist() if hasattr(model, "medians_") else [None] * len(names)
+        return [Source(name, "plain", middle) for name, middle in zip(names, own, strict=True)]
     return [source for column in encoder.columns_ for source in _of_column(column)]
 
 
@@ -61,6 +65,6 @@ def _of_column(column: Number | Moment | Category) -> list[Source]:
         other, gap = column.unknown_code, column.missing_code
         return [Source(column.name, "category", codes=column.codes, unknown=other, gap=gap)]
     kind = "moment" if isinstance(column, Moment) else "number"
-    style = MARKS.get(column.style, "") if kind == "moment" else ""
+    style = MARKS.get(column.style, "") if kind == "moment" else column.style
     own = Source(column.name, kind, column.middle, style)
     return [own, *([Source(column.name, "missing", style=kind)] if column.gaps else [])]

@@ -11,6 +11,9 @@ from ..arrays import Array
 from .formula import Bells, Block, Formula, Levels, Line, Powers, ProductSum, Smooth
 from .sql_values import ROW, identifier, literal, number, value_steps
 
+PREDICTION = "prediction"
+"""Name of the column of predictions."""
+
 STAGE_COLUMNS = 1_100
 """Most columns that the functions of one step take. SQLite's tables have 2,000 columns at most;
 those of the standardised columns come on top."""
@@ -32,6 +35,7 @@ def to_sql(formula: Formula, table: str = "data") -> str:
             f"the model has {len(formula.sources):,} columns in use, too many for SQLite (at most "
             f"{VALUE_COLUMNS // 3} of numbers). Export it to Python."
         )
+    refuse_names(formula)
     query = Query()
     query.add(
         "mk_input",
@@ -49,7 +53,33 @@ def to_sql(formula: Formula, table: str = "data") -> str:
             terms = [f"p.t{o}", *(_sum_of(part, formula, o) for part in parts)]
             sums.append(f"{balanced(terms)} AS t{o}")
         query.step(f"mk_stage{stage}", [f"p.{ROW}", *(f"p.{z}" for z in values), *sums])
-    return query.text(_outcome(formula, query.last))
+    said = "".join(
+        f"-- As plain numbers, unlike in training: {name!r}\n" for name in formula.written
+    )
+    return said + query.text(_outcome(formula, query.last))
+
+
+def refuse_names(formula: Formula) -> None:
+    """Raise if SQL takes two columns for the same, or one for a column of the result.
+
+    Databases do not tell upper from lower case in names, and rename one of two such columns.
+    """
+    known = dict.fromkeys([*formula.names, *(one.column for one in formula.sources.values())])
+    used = {source.column for source in formula.sources.values()}
+    own = {name.lower(): name for name in (ROW, PREDICTION, *_chance_names(formula))}
+    seen: dict[str, str] = {}
+    for name in known:
+        other = seen.setdefault(name.lower(), name)
+        if other != name and {name, other} & used:
+            raise ValueError(
+                "the model cannot be written as SQL, which does not tell the columns "
+                f"{other!r} and {name!r} apart. Rename one before the fit, or export to Python."
+            )
+        if name.lower() in own:
+            raise ValueError(
+                f"the model cannot be written as SQL: its query adds a column {own[name.lower()]!r}"
+                f", and the table has {name!r}. Rename that before the fit, or export to Python."
+            )
 
 
 class Query:
@@ -298,25 +328,30 @@ def _outcome(formula: Formula, last: str) -> str:
     """Return the last step: predictions and probabilities beside the columns of the table."""
     classes, columns = formula.classes, []
     if not classes:
-        columns.append("p.t0 AS prediction")
+        columns.append(f"p.t0 AS {PREDICTION}")
     elif len(classes) == 2:
         first, second = map(literal, classes)
         columns.append(
             f"CASE WHEN p.t0 IS NULL THEN NULL WHEN p.t0 > 0 THEN {second} ELSE {first} END "
-            "AS prediction"
+            f"AS {PREDICTION}"
         )
     else:
         cases = ["CASE WHEN p.t0 IS NULL THEN NULL"]
         for k, label in enumerate(classes[:-1]):
             beats = " AND ".join(f"p.t{k} >= p.t{m}" for m in range(k + 1, len(classes)))
             cases.append(f"WHEN {beats} THEN {literal(label)}")
-        columns.append(" ".join(cases) + f" ELSE {literal(classes[-1])} END AS prediction")
+        columns.append(" ".join(cases) + f" ELSE {literal(classes[-1])} END AS {PREDICTION}")
     if formula.link:
         columns += _chances(formula)
     return (
         f"SELECT d.*,\n  {', '.join(columns)}\nFROM mk_input AS d LEFT JOIN {last} AS p "
         f"ON p.{ROW} = d.{ROW}\nORDER BY d.{ROW}"
     )
+
+
+def _chance_names(formula: Formula) -> list[str]:
+    """Return the columns of probabilities."""
+    return [f"probability of {label}" for label in formula.classes] if formula.link else []
 
 
 def _chances(formula: Formula) -> list[str]:
@@ -329,7 +364,7 @@ def _chances(formula: Formula) -> list[str]:
             )
         else:
             single.append(clipped(f"((1 + {t}) / 2)", 0.0, 1.0))
-    names = [identifier(f"probability of {label}") for label in formula.classes]
+    names = [identifier(name) for name in _chance_names(formula)]
     if len(single) == 1:
         return [f"1 - ({single[0]}) AS {names[0]}", f"{single[0]} AS {names[1]}"]
     whole = balanced([f"({one})" for one in single])

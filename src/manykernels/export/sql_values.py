@@ -96,7 +96,7 @@ def _value(j: int, source: Source, formula: Formula) -> str:
         return f"CASE WHEN {gap} THEN {standard(1.0)} ELSE {standard(0.0)} END"
     if source.kind == "category":
         return _category(j, source, standard)
-    filled = "NULL" if source.kind == "plain" else standard(source.middle)
+    filled = "NULL" if source.middle is None else standard(source.middle)
     if source.kind == "moment":
         value = f"({number(1970.0)} + p.k{j} / {number(YEAR)})"
         fits = f"p.k{j} IS NOT NULL"

@@ -31,12 +31,14 @@ class Centred(ABC):
 
     def fit(self, x: Array, weights: Array | None = None) -> Self:
         """Learn the functions, their means and their size."""
+        refuse_other_values(x)
         weights = even_weights(x) if weights is None else weights
         self._learn(x, weights)
         return self._centre(self._raw(x), weights)
 
     def features(self, x: Array) -> Array:
         """Return centred features."""
+        refuse_other_values(x)
         return self._centred(self._raw(x))
 
     def _centre(self, raw: Array, weights: Array) -> Self:
@@ -78,6 +80,17 @@ def check_rank(rank: Any, least: int, other: str = "") -> None:
         )
     if int(rank) > LARGEST_INTEGER:
         refuse_huge(rank, "rank")
+
+
+def refuse_other_values(x: Array) -> None:
+    """Raise if values of columns are missing or infinite: functions have no value there."""
+    finite = np.isfinite(x)
+    if not finite.all():
+        first = np.argwhere(~finite)[0]
+        raise ValueError(
+            f"values of columns must be finite numbers; got {float(x[tuple(first)])!r} in row "
+            f"{first[0]}. Leave such rows out, or put a number in its place."
+        )
 
 
 def even_weights(x: Array) -> Array:

@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 
 from ..arrays import Array
 from ..inputs import is_integer, shown
-from .base import Centred, centring, check_rank, even_weights
+from .base import Centred, centring, check_rank, even_weights, refuse_other_values
 from .scales import even_scales
 
 KNOTS = 64
@@ -77,6 +77,7 @@ class Spline(Centred):
 
     def fit(self, x: Array, weights: Array | None = None) -> Self:
         """Learn the functions, their means and their size."""
+        refuse_other_values(x)
         self._learn(x, even_weights(x) if weights is None else weights)
         return self
 
@@ -325,10 +326,15 @@ def cubic_basis(places: Array, count: int) -> sparse.csr_array:
 def cubic_values(places: Array, count: int) -> tuple[Array, Array]:
     """Return the number of the first B-spline at each place, and the values of it and three more.
 
-    Of the shape of ``places``, and that with a last axis of 4.
+    Of the shape of ``places``, and that with a last axis of 4. Places are from 0 to 1; the numbers
+    are those of B-splines there are wherever places lie.
     """
-    cells = np.minimum((places * (count - 1)).astype(np.int32), count - 2)
-    u = places * (count - 1) - cells
+    if count < 2:
+        raise ValueError(f"splines must have at least 2 knots; got {count}. Use more of them.")
+    scaled = places * (count - 1)
+    # Between the first and the last for any number, and for what is none: cells are memory.
+    cells = np.fmax(np.fmin(scaled, count - 2), 0).astype(np.int32)
+    u = scaled - cells
     square, cube = u * u, u * u * u
     values = np.empty((*places.shape, 4))
     values[..., 0] = (1 - u) * (1 - u) * (1 - u)

@@ -50,6 +50,9 @@ class Whole(PassFits):
     ) -> None:
         super().__init__(parts, recipe)
         self.indices = recipe.family.indices() if indices is None else list(indices)
+        if recipe.intercept and recipe.p == 2:  # as in memory: the constant kernel adds nothing
+            factors = recipe.family.factors
+            self.indices = [index for index in self.indices if len(factors(index))]
         self.widths = recipe.family.widths(self.indices)
         self.owners = np.repeat(np.arange(len(self.indices)), self.widths)
         self.quadratic = Quadratic(recipe, self.widths)

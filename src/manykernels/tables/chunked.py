@@ -35,7 +35,7 @@ from .fitting import (
     split_table,
 )
 from .model import TableModel
-from .reading import refuse_absent, refuse_repeated
+from .reading import refuse_absent, refuse_repeated, with_index
 
 LEAST_GROUPS = 20
 """Fewest row groups that these rows are taken from, where there are as many: files are often
@@ -68,7 +68,8 @@ class RowGroups:
         import pyarrow.parquet as parquet
 
         with parquet.ParquetFile(self.path, memory_map=True) as file:
-            return file.read_row_group(number, use_threads=False).to_pandas()
+            group = file.read_row_group(number, use_threads=False)
+        return with_index(self.path, group.to_pandas())
 
     def held_out(self, number: int) -> Array:
         """Return which rows of a group are held out, always the same."""

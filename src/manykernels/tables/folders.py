@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..frames import TableError
 from ..frames.columns import some_of
-from .reading import BINARY, EXCEL, TEXT, ending, read_file, refuse_skipped
+from .reading import BINARY, EXCEL, TEXT, ending, read_file, refuse_skipped, with_index
 
 FILE_KINDS = {
     **dict.fromkeys(TEXT, "text"),
@@ -129,7 +129,8 @@ def _parquet(path: Path, files: list[Path]) -> pd.DataFrame:
         options = {"format": "parquet", "partitioning": found, "partition_base_dir": str(path)}
         fields = [sets.dataset(names, **options).schema, *schemas]
         common = pa.unify_schemas(fields, promote_options="permissive")
-        return sets.dataset(names, schema=common, **options).to_table().to_pandas()
+        whole = sets.dataset(names, schema=common, **options).to_table()
+        return with_index(path, whole.to_pandas())
     except TableError:
         raise
     except Exception as error:  # pyarrow has many of its own

@@ -126,4 +126,6 @@ class TableModel:
         self.predict(row)
         if self.simple is not None:
             refuse_infinite(self.simple, "the linear model")
+            if not np.all(self.simple.spread > 0):
+                raise ValueError("spreads of the linear model must be positive")
             self.simple.predict(self.encode(row).to_numpy())

@@ -274,11 +274,11 @@ def _binary(path: Path, kind: str, zipped: bool) -> pd.DataFrame:
     reader = pd.read_parquet if kind in (".parquet", ".pq") else pd.read_feather
     try:
         if not zipped:
-            return reader(path)
+            return with_index(path, reader(path))
         with Bounded(path, zipped) as file:
             from io import BytesIO
 
-            return reader(BytesIO(file.read()))
+            return with_index(path, reader(BytesIO(file.read())))
     except TableError:
         raise
     except Exception as error:  # pyarrow has many of its own
@@ -286,6 +286,16 @@ def _binary(path: Path, kind: str, zipped: bool) -> pd.DataFrame:
         raise TableError(
             f"{path} cannot be read as {kind}: {reason}. Copy or export it again."
         ) from None
+
+
+def with_index(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of a file with its named indices as columns, which they are in the file."""
+    names = [str(name) for name in frame.index.names if name is not None]
+    if not names:
+        return frame
+    refuse_repeated(path, [*names, *map(str, frame.columns)])
+    unnamed = [level for level, name in enumerate(frame.index.names) if name is None]
+    return (frame.reset_index(level=unnamed, drop=True) if unnamed else frame).reset_index()
 
 
 def _beginning(path: Path, zipped: bool) -> bytes:
