@@ -336,3 +336,12 @@ def test_points_are_brought_to_the_rows_of_a_function(place, shape, rng):
     rest = [(shape, (0, 2), (1.0, 0.5))], np.ones(1), rng.normal(size=(20, 2)), np.zeros(2)
     here, there = (WidthModel(*rest, WidthRows(rows, {})) for rows in (X, beside(X, place)))
     np.testing.assert_allclose(there.decision(points), here.decision(points), atol=1e-12)
+
+
+def test_width_models_of_tensors_are_saved_with_their_rows(rng, tmp_path):
+    X, y = table(rng, r=3)
+    model = MKLRegressor(kernels="widths", random_state=0).fit(torch.asarray(X), torch.asarray(y))
+    model.save(tmp_path / "m.mk")
+    found = manykernels.load(tmp_path / "m.mk")
+    np.testing.assert_allclose(found.predict(X), model.predict(X), atol=1e-12)
+    np.testing.assert_allclose(found.explain(None)["spread"], model.explain(None)["spread"])

@@ -72,6 +72,11 @@ def on_host(x: Any) -> bool:
     return isinstance(x, HOST_ARRAYS)
 
 
+def is_array(x: Any) -> bool:
+    """Tell whether something is an array of some library, wherever it is."""
+    return bool(compat.is_array_api_obj(x))
+
+
 def namespace(x: Any) -> Any:
     """Return the functions of the array API standard for the library of an array."""
     return host_namespace if isinstance(x, HOST_ARRAYS) else compat.array_namespace(x)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..arrays import Array
-from ..backend import beside, double, filled, namespace, on_host, take
+from ..backend import beside, double, filled, namespace, on_host, take, to_host
 from ..limits import DEVICE_BLOCK_BYTES, HOST_BLOCK_BYTES
 from .term_rows import TermRows
 
@@ -76,6 +76,14 @@ class WidthRows:
     def without_rows(self) -> WidthRows:
         """Return what functions of such kernels need of their training rows: not the terms."""
         return self if self.terms is None else WidthRows(self.values, self.categories)
+
+    def next_to(self, other: WidthRows) -> WidthRows:
+        """Return the rows where others are: on the host, or on their device."""
+        if on_host(self.values) == on_host(other.values):
+            return self
+        here = on_host(other.values)
+        values = to_host(self.values) if here else beside(self.values, other.values)
+        return WidthRows(values, self.categories, self.terms)
 
     def take(self, rows: Array) -> WidthRows:
         """Return some of the rows."""

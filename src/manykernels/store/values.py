@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Array
+from ..backend import is_array, to_host
 from ..kernels import KERNEL_FUNCTIONS
 from ..registry import STORED_HOMES, stored_class
 from .upgrade import upgraded
@@ -56,6 +57,8 @@ class Encoder:
             columns = sparse.csc_array(value)
             parts = (columns.data, columns.indices, columns.indptr)
             return {"$columns": [list(columns.shape), *(self._array(part, "") for part in parts)]}
+        if is_array(value):  # training rows on a device
+            return self._array(to_host(value), place)
         if isinstance(value, list | tuple):
             return self._sequence(value, place)
         if isinstance(value, dict):

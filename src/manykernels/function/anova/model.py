@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...arrays import Array
-from ...backend import beside, on_host, times, to_host
+from ...backend import on_host, times, to_host
 from ...bases import WidthKernel, WidthRows
 from ...families.widths import ROUGH_MIXTURE, radial_nodes
 from ...limits import DEVICE_BLOCK_BYTES
@@ -82,7 +82,7 @@ class WidthModel:
         if not on_host(self.rows.values):
             height = width = int(np.sqrt(DEVICE_BLOCK_BYTES / 8))
         out = np.zeros((new.rows, self.alpha.shape[1])) + self.intercept
-        points = WidthRows(beside(new.values, self.rows.values), new.categories)
+        points = new.next_to(self.rows)
         for first in range(0, self.rows.rows, width):
             alpha = self.alpha[first : first + width]
             there = _slice(self.rows, first, first + width)
