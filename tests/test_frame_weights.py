@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from manykernels import MKLClassifier, MKLRegressor, TableEncoder
-from manykernels.frames import weighted_median
+from manykernels.inputs import weighted_median
 from manykernels.selection import SplitTest
 
 ROWS = 60

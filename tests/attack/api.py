@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 import decimal
 import fractions
+import warnings
 from functools import partial
 
 import numpy as np
@@ -143,6 +144,12 @@ def strings(values):
     return values.astype(object) * 0 + "a"
 
 
+def matrix(values):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        return np.asmatrix(values)
+
+
 def changed(values, place, value, dtype=None):
     out = np.array(values, dtype=dtype)
     out[place] = value
@@ -227,7 +234,7 @@ ROWS = {
     **{f"broken {kind}": (broken(kind), "[Ss]parse") for kind in ("csr", "csc", "coo")},
     "sparse text": (sparse.csr_array(X).astype(complex), "[Ss]parse|[Cc]omplex"),
     "duplicated": (np.column_stack([X, X]), ""),
-    "matrix": (np.asmatrix(X), "matrix"),
+    "matrix": (matrix(X), "matrix"),
     "range": (np.arange(30)[:, None], ""),
     "alternating": (np.where(np.arange(30)[:, None] % 2, 1e150, -1e150), ""),
     "one row differs": (changed(np.zeros((30, 3)), 7, 1e149), ""),

@@ -27,8 +27,8 @@ def overflow():
 PLANTED = {
     "a clear error": (refused, "alpha", "clear"),
     "an error of scikit-learn": (
-        lambda: MKLRegressor(degree=1).fit(X + np.inf, Y),
-        "X contains",
+        lambda: MKLRegressor(degree=1).fit(X[:, 0], Y),
+        "2D",
         "clear",
     ),
     "an error about something else": (refused, "degree", "wrong"),

@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from ..arrays import Array
 from ..backend import beside, on_host, place_of, to_host
-from ..frames import MOST_NAMED, TableEncoder, TableError, filled, not_plain, weighted_median
+from ..frames import MOST_NAMED, TableEncoder, TableError, filled, not_plain
 from ..inputs import (
     no_table,
     plain_targets,
@@ -29,6 +29,7 @@ from ..inputs import (
     repeated_name,
     row_weights,
     sound_sparse,
+    weighted_median,
 )
 from ..kernels import only_linear, uses_widths
 from ..losses.classification import class_targets

@@ -3,7 +3,6 @@
 from .columns import MOST_NAMED, Category, Column, Moment, Number, TableError, missing_column
 from .encoder import TableEncoder, learnt_encoder
 from .given import as_frame, filled, is_table, not_plain
-from .middles import weighted_median
 from .subjects import repeated_subjects
 
 __all__ = [
@@ -21,5 +20,4 @@ __all__ = [
     "missing_column",
     "not_plain",
     "repeated_subjects",
-    "weighted_median",
 ]

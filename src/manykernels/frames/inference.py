@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..arrays import Array
+from ..inputs import weighted_median
 from ..words import plural
 from .columns import (
     MISSING,
@@ -25,7 +26,6 @@ from .columns import (
     plain_numbers,
     some_of,
 )
-from .middles import weighted_median
 from .ways import PYTHON, Ways
 from .written import (
     DAYS,
