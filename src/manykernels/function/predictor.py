@@ -100,8 +100,7 @@ class Predictor:
             assert isinstance(bases, WidthRows)
             assert bases.terms is not None
             return self._widths().decision(bases) + bases.terms.expansion(self.terms)
-        if isinstance(bases, WidthRows):
-            assert isinstance(self.family.bases, WidthRows)
+        if isinstance(bases, WidthRows) and isinstance(self.family.bases, WidthRows):
             bases = bases.next_to(self.family.bases)
         here = self.family.on(bases)
         if self.coefficients is None:
