@@ -359,8 +359,9 @@ def test_other_columns_at_prediction(folder, tmp_path):
 
 
 def test_ctrl_c_keeps_the_best_model_so_far(tmp_path):
-    flats(3000).to_csv(tmp_path / "t.csv", index=False)
-    arguments = ["fit", "t.csv", "--target", "rent", "--degree", "3", "--model", "m.mk"]
+    flats(12_000).to_csv(tmp_path / "t.csv", index=False)  # takes long enough to be interrupted
+    arguments = ["fit", "t.csv", "--target", "rent", "--kernels", "auto", "--degree", "3"]
+    arguments += ["--model", "m.mk"]
     process = subprocess.Popen(
         [*COMMAND, *arguments],
         cwd=tmp_path,
