@@ -191,6 +191,8 @@ class Spec:
         Whether a lower degree is taken where rows and columns are many; see :meth:`on_rows`.
     subsample : {None, "auto"}
         Whether the fit to all rows starts from fits to growing subsets of them.
+    compared : bool
+        Whether models are only compared with each other: no gap is wanted where it takes long.
     learn : callable, optional
         A method that weighs no family: from a problem and base kernels to the learnt function,
         the dual variables and further attributes of the estimator.
@@ -221,6 +223,7 @@ class Spec:
     first: Spec | None = None
     free_degree: bool = False
     subsample: str | None = None
+    compared: bool = False
     learn: Callable[[Problem, Any], Any] | None = None
     slot: Slot | None = None
 

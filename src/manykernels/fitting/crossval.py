@@ -139,7 +139,8 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared, bool]:
     # Folds may come from a generator, which cannot be copied and is not needed any more.
     # The folds and all rows are in memory together and share what the fit may hold.
     share = spec.max_memory // (len(splits) + 1)
-    lasting = replace(spec, search=replace(search, cv=None), max_memory=share, subsample=None)
+    lasting = replace(spec, search=replace(search, cv=None), max_memory=share)
+    lasting = replace(lasting, subsample=None, compared=True)
     jobs = effective_n_jobs(search.n_jobs) if rows.in_memory and len(folds) > 1 else 1
     with keeping(deadline.current().part(CHOOSING_TIME)) as clock:
         if jobs == 1:

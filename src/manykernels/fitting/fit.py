@@ -103,18 +103,22 @@ def settle(spec: Spec, rows: Rows, choice: Choice, prepared: Prepared | None) ->
     if prepared is None:
         ready = settled if spec.first is None else with_terms(settled, rows)
         prepared = rows.prepare(ready, choice.degree)
-    return replace(weigh(settled, rows, prepared), choice=choice)
+    start = choice.folds[0].result if len(choice.folds) == 1 else None
+    return replace(weigh(settled, rows, prepared, start), choice=choice)
 
 
-def weigh(spec: Spec, rows: Rows, prepared: Prepared) -> Outcome:
-    """Weigh the kernels of a family: one degree, one exponent, one strength."""
+def weigh(spec: Spec, rows: Rows, prepared: Prepared, start: Result | None = None) -> Outcome:
+    """Weigh the kernels of a family: one degree, one exponent, one strength.
+
+    ``start`` is what was found of them on some of the rows, where that saves work.
+    """
     (degree,), (p,) = spec.degrees, spec.exponents
     fits = prepared.fits(spec, degree, p)
     size = spec.family.size(fits.family)
     with watching(spec.verbose) as watch:
         progress = Progress(watch, size, spec.stop.tol, spec.stop.max_iter, spec.stop.max_time)
         rng = generator(spec.random_state)
-        ask = partial(fits.solve, spec.solver, spec.strength, spec.stop, rng, None, progress)
+        ask = partial(fits.solve, spec.solver, spec.strength, spec.stop, rng, start, progress)
         if spec.slot is None:
             result = ask()
         else:

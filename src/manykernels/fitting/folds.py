@@ -59,11 +59,15 @@ class FoldModel:
         Predictions (decision values for classes) on them; None for rows in parts.
     function : Function
         The model. Its kernels are in the order of the solver; shares of variance are not known.
+    result : Result or None
+        What the solver returned, where the fit to all rows starts from it: widths that were learnt
+        on the only fold.
     """
 
     test: Array
     predictions: Array | None
     function: Function
+    result: Result | None = None
 
 
 @dataclass(frozen=True)
@@ -169,6 +173,7 @@ class FoldRows:
             losses, values = judged
             learnt = without_shares(family, result, fits.centre)
             function = Function(prepared.kernels, prepared.scaler, learnt, self.classes)
-            model = FoldModel(fold.test, values, function)
+            first = result if widths and fold.of == 1 else None
+            model = FoldModel(fold.test, values, function, first)
             cut = result.interrupted or current_deadline().passed
             yield Scored(model, -float(losses.sum()), losses, *flags, cut)

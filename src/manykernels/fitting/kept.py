@@ -96,7 +96,8 @@ class KeptPath:
 
         ``last`` is what the next one starts from: the model itself, or that before a refit.
         """
-        tree = {"result": frozen_result(result, self.family, memory=False)}
+        noise = isinstance(result.memory, float)  # of a search for widths, which the last fit needs
+        tree = {"result": frozen_result(result, self.family, memory=noise)}
         self.waiting.append({**tree, "judged": judged, "flags": flags})
         first, count = self.written, self.written + len(self.waiting)
         if not self.slot.at(f"models {first}").offer(lambda: self.waiting):

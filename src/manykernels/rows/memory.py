@@ -33,6 +33,7 @@ from ..solvers import (
     Result,
     Slot,
     Solver,
+    WidthSearch,
     at_no_effect,
     describe,
     growing,
@@ -215,7 +216,8 @@ class MemoryPrepared:
         part = None
         if spec.subsample is not None:
             part = partial(self.part, replace(spec, subsample=None), degree, p)
-        return MemoryFits(self, family, problem, self.rows.centre, spec.verbose, part)
+        own = self, family, problem, self.rows.centre, spec.verbose
+        return MemoryFits(*own, spec.compared, part)
 
     def part(self, spec: Spec, degree: int, p: float, rows: Array) -> MemoryFits:
         """Return the fits of a degree and an exponent to some of the rows."""
@@ -236,7 +238,8 @@ class MemoryPrepared:
 class MemoryFits:
     """Models of one family of kernels on rows in memory; see :class:`~.base.Fits`.
 
-    ``part`` gives the same on some of the rows, where growing subsets are wanted.
+    ``compared``: models are only compared with each other. ``part`` gives the same on some of the
+    rows, where growing subsets are wanted.
     """
 
     prepared: MemoryPrepared
@@ -244,6 +247,7 @@ class MemoryFits:
     problem: Problem
     centre: float
     verbose: int
+    compared: bool = False
     part: Callable[[Array], MemoryFits] | None = None
 
     def start(self, rng: np.random.Generator) -> tuple[float, float]:
@@ -263,6 +267,8 @@ class MemoryFits:
         """Return the model of a strength."""
         problem = replace(self.problem, strength=strength)
         found = match(solver, problem, self.family)
+        if self.compared and isinstance(found, WidthSearch):
+            found = replace(found, certified=False)
         if self.verbose >= 2:
             sys.stderr.write(f"{describe(found, problem, self.family)}\n")
         limits = stop.max_iter, stop.tol, stop.max_time

@@ -171,6 +171,7 @@ def lacks_a_class(problem: Problem) -> bool:
 def carried(solver: Solver, result: Result, here: Part, there: Part) -> Result:
     """Return an answer on some rows as a start on others: without what belongs to its rows.
 
+    The noise that a search for widths has found, a number, does not.
     A solver that starts from the values of the function (``starts_from_values``) gets those on the
     other rows.
     """
@@ -179,4 +180,5 @@ def carried(solver: Solver, result: Result, here: Part, there: Part) -> Result:
         other, coefficients = there.family, solution.coefficients
         values = here.family.expansion_of_all(result.theta, coefficients, other)
         solution = replace(solution, fitted=values + solution.intercept)
-    return replace(result, memory=None, solution=solution)
+    memory = result.memory if isinstance(result.memory, float) else None
+    return replace(result, memory=memory, solution=solution)

@@ -120,10 +120,14 @@ class WidthSearch:
         the number of columns.
     pricing_rows : int
         Rows that a pricing looks at, drawn anew for each.
+    certified : bool
+        Whether the gap is estimated, which takes as long as a round. Models that are only compared
+        with each other do without.
     """
 
     stages: tuple[Stage, ...] | None = None
     pricing_rows: int = 750
+    certified: bool = True
     needs: ClassVar[Needs] = Needs(
         lambda p: p == 1, "p = 1", smooth=True, title="the search for widths"
     )
@@ -138,66 +142,75 @@ class WidthSearch:
     ) -> Iterator[SearchState | SearchEnd]:
         """Yield the search after each round, then the model on all rows.
 
-        The search depends on the rows, not on the strength: kernels and weights of a start are
-        kept as they are.
+        The search depends on the rows, not on the strength. What a start found on as many rows as
+        a search would look at is kept as it is; from fewer rows the search goes on with one round
+        on more of them.
         """
         assert isinstance(family, WidthFamily)
         pricing = Pricing(self.pricing_rows)
-        number = 0
-        if start is not None:
+        wide = family.bases.count > PAIRED_COLUMNS
+        stages = self.stages or (WIDE_STAGES if wide else STAGES)
+        number, priced = 0, stages[0]
+        if start is not None and (TERMS in start.indices) == (family.bases.terms is not None):
             noise = start.memory if isinstance(start.memory, float) else FIRST_NOISE
             kernels: list[Any] = list(start.indices)
-            found = Found(kernels, start.theta, noise, True)
+            number, found = start.n_iter, Found(kernels, start.theta, noise, True)
+            stages = further(stages, len(start.solution.alpha), len(problem.y))
         else:
-            wide = family.bases.count > PAIRED_COLUMNS
-            stages = self.stages or (WIDE_STAGES if wide else STAGES)
-            plain = replace(problem, loss=Squared())
-            begun = rng.bit_generator.state if kept is None else kept["begun"]
-            rng.bit_generator.state = begun
-            subsets = nested_rows(problem, [stage.rows for stage in stages], rng)
-            for place, (rows, stage) in enumerate(zip(subsets, stages, strict=False)):
-                if kept is not None and place < kept["stage"]:
-                    continue
-                here, task = family, part_of(plain, rows)
-                if rows is not None:
-                    here = family.on(family.bases.take(rows))
-                    here.room = family.room
-                behind = None
-                if kept is not None:
-                    number, found = kept["number"], Found(*kept["found"])
-                    rng.bit_generator.state = kept["rng"]
-                    solution = DualSolution(**kept["solution"])
-                    finish = partial(whole_model, problem, family, found, pricing, rng)
-                    done = share_done(stages, place, kept["behind"][0], len(problem.y))
-                    yield SearchState(number, found, solution, finish, done, partial(dict, kept))
-                    behind, kept = kept["behind"], None
-                elif rows is subsets[0]:
-                    first = first_kernels(at_noise(task, FIRST_NOISE), here, pricing, rng)
-                    first += [] if here.bases.terms is None else [TERMS]
-                    equal = np.full(len(first), 1 / len(first))
-                    found = Found(first, equal, FIRST_NOISE, False)
-                prices = rows is subsets[0], wide, behind or NOTHING_BEHIND
-                rounds = learning(task, here, found, pricing, stage, rng, *prices)
-                while (better := in_time(rounds)) is not None:
-                    number, (found, solution, over) = number + 1, better
-                    finish = partial(whole_model, problem, family, found, pricing, rng)
-                    now = {"number": number, "stage": place, "behind": over, "begun": begun}
-                    now |= {"found": found, "rng": rng.bit_generator.state}
-                    ahead = partial(kept_search, now, solution)
-                    done = share_done(stages, place, over.rounds, len(problem.y))
-                    yield SearchState(number, found, solution, finish, done, ahead)
-        if start is None:
+            start = None
+        plain = replace(problem, loss=Squared())
+        begun = rng.bit_generator.state if kept is None else kept["begun"]
+        rng.bit_generator.state = begun
+        subsets = nested_rows(problem, [stage.rows for stage in stages], rng) if stages else []
+        for place, (rows, stage) in enumerate(zip(subsets, stages, strict=False)):
+            if kept is not None and place < kept["stage"]:
+                continue
+            here, task = family, part_of(plain, rows)
+            if rows is not None:
+                here = family.on(family.bases.take(rows))
+                here.room = family.room
+            behind = None
+            if kept is not None:
+                number, found = kept["number"], Found(*kept["found"])
+                rng.bit_generator.state = kept["rng"]
+                solution = DualSolution(**kept["solution"])
+                finish = partial(whole_model, problem, family, found, pricing, rng)
+                done = share_done(stages, place, kept["behind"][0], len(problem.y))
+                yield SearchState(number, found, solution, finish, done, partial(dict, kept))
+                behind, kept = kept["behind"], None
+            elif start is None and place == 0:
+                first = first_kernels(at_noise(task, FIRST_NOISE), here, pricing, rng)
+                first += [] if here.bases.terms is None else [TERMS]
+                equal = np.full(len(first), 1 / len(first))
+                found = Found(first, equal, FIRST_NOISE, False)
+            prices = stage.rows == priced.rows, wide, behind or NOTHING_BEHIND
+            rounds = learning(task, here, found, pricing, stage, rng, *prices)
+            while (better := in_time(rounds)) is not None:
+                number, (found, solution, over) = number + 1, better
+                finish = partial(whole_model, problem, family, found, pricing, rng)
+                now = {"number": number, "stage": place, "behind": over, "begun": begun}
+                now |= {"found": found, "rng": rng.bit_generator.state}
+                ahead = partial(kept_search, now, solution)
+                done = share_done(stages, place, over.rounds, len(problem.y))
+                yield SearchState(number, found, solution, finish, done, ahead)
+        if self.certified:
             solution, certificate = whole_model(problem, family, found, pricing, rng)
-            if current().passed:  # the search was cut, and is not at its end
-                yield SearchState(number, found, solution, lambda: (solution, certificate), 1.0)
-                return
-        else:  # one of a path: nobody looks at its gap, which takes as long as a round
+        else:
             known = of_strength(problem, found.noise)
             solution, certificate = whole_solution(known, family, found, rng), UNKNOWN
+        if stages and current().passed:  # the search was cut, and is not at its end
+            yield SearchState(number, found, solution, lambda: (solution, certificate), 1.0)
+            return
         weights: tuple[list[Any], Array] = found.kernels, found.theta
         yield SearchEnd(number + 1, weights, len(weights[0]), solution, certificate, found.noise)
 
     resume = iterate
+
+
+def further(stages: Sequence[Stage], before: int, rows: int) -> tuple[Stage, ...]:
+    """Return what a search on some rows has not seen: stages of more of them, a round each."""
+    seen = min(before, stages[-1].rows)
+    return tuple(replace(stage, rounds=1) for stage in stages if min(stage.rows, rows) > seen)
 
 
 def share_done(stages: Sequence[Stage], place: int, rounds: int, rows: int) -> float:
