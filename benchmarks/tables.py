@@ -26,6 +26,10 @@ the training rows of seed 0 of all eight tables, and on diabetes and drawn table
 flatters ours by as much.
 
     MANYKERNELS_DATA=... python dev.py bench benchmarks/tables.py
+
+`python benchmarks/tables.py NAME ...` computes the cells of some methods and tables alone; with
+BENCH_DEVICE=cuda our own methods work on a GPU, and so do xRFM and kernel ridge wherever there is
+one.
 """
 
 import os
@@ -117,7 +121,8 @@ def functions(classes, seed):
 def _chosen(classes, **settings):
     from manykernels import MKLClassifierCV, MKLRegressorCV
 
-    return (MKLClassifierCV if classes else MKLRegressorCV)(**settings)
+    device = os.environ.get("BENCH_DEVICE")
+    return (MKLClassifierCV if classes else MKLRegressorCV)(**settings, device=device)
 
 
 def explainable(classes, seed):
