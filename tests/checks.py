@@ -156,7 +156,10 @@ def conic_minimum(problem, columns, owners):
     norms = cp.hstack([cp.norm(cp.vec(w[group], order="F"), 2) for group in groups])
     penalty = cp.square(cp.pnorm(norms, problem.p))
     program = cp.Problem(cp.Minimize(risk + problem.strength / 2 * penalty))
-    program.solve(solver=cp.CLARABEL)
+    try:
+        program.solve(solver=cp.CLARABEL)
+    except cp.SolverError:  # stalls near the end: once more, with more on the diagonal
+        program.solve(solver=cp.CLARABEL, static_regularization_constant=1e-7)
     found = w.value[:, 0] if y.shape[1] == 1 else w.value
     return program.value, found, np.array([np.linalg.norm(found[group]) for group in groups])
 

@@ -243,8 +243,9 @@ def test_sample_weights_and_saved_models(place, rng, tmp_path):
 
     X, y = table(rng)
     weights = rng.integers(0, 3, size=len(y)).astype(float)
-    here = MKLRegressor("rbf", degree=2).fit(X, y, weights)
-    there = MKLRegressor("rbf", degree=2).fit(beside(X, place), y, beside(weights, place))
+    here = MKLRegressor("rbf", degree=2, tol=1e-9).fit(X, y, weights)
+    there = MKLRegressor("rbf", degree=2, tol=1e-9)
+    there.fit(beside(X, place), y, beside(weights, place))
     np.testing.assert_allclose(there.predict(X), here.predict(X), atol=1e-3)
     again = load(there.save(tmp_path / "model.mk"))
     assert np.array_equal(again.predict(X), there.predict(X))
