@@ -1,5 +1,6 @@
 """Kernels of several features in a few directions each, against a conic solver and enumeration."""
 
+import tracemalloc
 import warnings
 from dataclasses import replace
 
@@ -317,6 +318,20 @@ def test_a_small_budget_gives_the_same_model(kind, rng, monkeypatch):
     assert small.terms_ == large.terms_
     with pytest.raises(ValueError, match="max_memory must be more than"):
         estimator(**setting, max_memory="100KB").fit(X, target)
+
+
+@pytest.mark.parametrize("p", [4 / 3, 2])
+def test_fits_to_all_kernels_hold_their_budget_or_are_refused(p, rng):
+    X = rng.normal(size=(1_500, 80))
+    y = X[:, 0] * X[:, 1] + rng.normal(size=1_500)
+    setting = {"degree": 2, "p": p, "alpha": 1.0, "standardize": False}
+    with pytest.raises(ValueError, match=r"max_memory must be more than the 120 MB .* all kernels"):
+        MKLRegressor(**setting, max_memory="60MB").fit(X, y)
+    tracemalloc.start()
+    MKLRegressor(**setting, max_memory="130MB").fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 130 * 2**20
 
 
 @pytest.mark.parametrize("size", [0, -5, "2 bananas", True, [1]])

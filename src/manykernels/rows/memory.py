@@ -22,7 +22,7 @@ from ..families import KernelFamily, StandardizedFamily, TrainingSpreads
 from ..function import Predictor, make_predictor, scaled, without_shares
 from ..inputs import ranges
 from ..kernels import KernelSet, resolve
-from ..limits import ONE_THREAD_ROWS
+from ..limits import LEAST_SYSTEMS, ONE_THREAD_ROWS, SYSTEM_MATRICES
 from ..memory import room_beside
 from ..objective import Problem
 from ..passes.base import LIGHT_FOLDS
@@ -267,6 +267,8 @@ class MemoryFits:
         """Return the model of a strength."""
         problem = replace(self.problem, strength=strength)
         found = match(solver, problem, self.family)
+        if on_host(self.prepared.rows.place):
+            _refuse_systems(found, self.family)
         if self.compared and isinstance(found, WidthSearch):
             found = replace(found, certified=False)
         if self.verbose >= 2:
@@ -375,6 +377,24 @@ def _refuse_wide(family: KernelFamily, degree: int) -> None:
             "degree must be such that the functions of one product fit in max_memory; got "
             f"degree={degree}: up to {features:.2g} functions, {8 * features * family.rows:.2g} "
             f'bytes on {family.rows} rows. Use a smaller degree, kernels="linear" or "auto".'
+        )
+
+
+def _refuse_systems(solver: Solver, family: KernelFamily) -> None:
+    """Raise ValueError if the matrices of a fit to all kernels at once would not fit in memory."""
+    needs = getattr(solver, "needs", None)
+    if needs is None or not (needs.listed or needs.summed):
+        return
+    side = float(family.rows)
+    if family.explicit and family.listable:
+        side = min(side, family.enumeration_work / family.rows)
+    needed = SYSTEM_MATRICES * 8 * side**2
+    if needed > max(family.room, LEAST_SYSTEMS):
+        raise ValueError(
+            f"max_memory must be more than the {needed / 2**20:,.0f} MB that a fit to all kernels "
+            f"at once takes on {family.rows:,} rows; got {family.room / 2**20:,.0f} MB beside the "
+            "functions of columns. Use a larger max_memory, or p=1, which fits few kernels at a "
+            "time."
         )
 
 

@@ -17,6 +17,7 @@ from ..certificate import from_norm
 from ..deadline import check
 from ..dual import DualSolution, GramSystem, solve
 from ..families import KernelFamily, ProductFamily
+from ..limits import SYSTEM_MATRICES
 from ..losses import Logistic, Squared
 from ..objective import Problem, weights_of
 from ..potentials import power_norm
@@ -27,9 +28,6 @@ from .kept import frozen
 SAMPLED_KERNELS = 100
 """Kernels in the approximate Hessian, in multiples of the rows: its relative error is about
 2 / sqrt(100), so that each step leaves a fifth of the error. Set by judgement, not measured."""
-
-MATRICES = 3
-"""Matrices of n x n doubles that a step holds: the kernel, the Hessian and its factor."""
 
 CG_PRODUCTS = 30
 """Products of the Hessian with vectors, two matrix products for pairs of columns each, for which a
@@ -121,7 +119,7 @@ class DualNewton:
             and isinstance(family, ProductFamily)
             and family.in_pairs
             and family.rows <= family.distinct
-            and MATRICES * 8 * family.rows**2 <= family.room
+            and SYSTEM_MATRICES * 8 * family.rows**2 <= family.room
         )
 
     def iterate(
