@@ -295,7 +295,9 @@ def explain(
         raise TableError(f"--row {row} needs the table that it is a row of. Add its name.")
     frame = read(data, na or (), encoding, separator, sheet, skip_rows)
     if row > len(frame):
-        raise TableError(f"--row {row} is beyond the table's {len(frame):,} rows.")
+        raise TableError(
+            f"--row {row} is beyond the table's {len(frame):,} rows. They are counted from 1."
+        )
     one = frame.iloc[[row - 1]]
     show_row(console, fitted, one, label, top)
     note_remarks(fitted, one)
