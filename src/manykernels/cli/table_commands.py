@@ -127,7 +127,9 @@ def fit(
     ] = "2GB",
     how_sure: Annotated[
         bool,
-        typer.Option("--how-sure", help="Test which terms stand, by many splits of the rows."),
+        typer.Option(
+            "--how-sure", help="Test which terms are sure: whether other rows would give them, too."
+        ),
     ] = False,
     seconds: Annotated[
         float | None,

@@ -104,7 +104,8 @@ class ContributionsDisplay(FigureDisplay):
         size = X.shape[0] if hasattr(X, "shape") else len(X)
         if not isinstance(row, Integral) or not 0 <= row < size:
             raise ValueError(
-                f"row must be an integer from 0 to {size - 1}; got {row!r}. Rows are counted from 0."
+                f"row must be an integer from 0 to {size - 1}; got {row!r}. Rows are counted "
+                "from 0."
             )
         check_top(top, 10)
         rows = _safe_indexing(X, [int(row)])
