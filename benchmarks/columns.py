@@ -5,8 +5,9 @@ madelon (500 columns) where its file is in the folder `extra/` of MANYKERNELS_DA
 the processor, on one thread, megabytes the peak above what the process held before the fit; the
 score is R^2 or the accuracy on other rows. A fit that has not ended after 100 s of the processor
 is cut; its row has no score. Degree 3 on 2,000 columns has 1.3 x 10^9 kernels: greedy selection
-says before it starts that it takes minutes to hours, mirror descent (p = 4/3, all defaults) that it
-is far from the optimum when it ends. Both have a limit of 20 s by the clock here.
+says before it starts that it takes minutes to hours, mirror descent (p = 4/3; all defaults of a
+version in which these were linear kernels) that it is far from the optimum when it ends. Both have
+a limit of 20 s by the clock here.
 
     python dev.py bench benchmarks/columns.py
 """

@@ -41,7 +41,7 @@ def test_a_line_for_each_iteration(capsys):
     assert "one full pass" in lines[0]
     assert len(lines) == 1 + model.n_iter_ + 1
     pattern = (
-        r"round \d+, best \d+ of 21 kernels, objective [\d.]+, gap [\d.e-]+ \(exact\), [\d.]+ s"
+        r"round \d+, \d+ of 21 kernels in use, objective [\d.]+, gap [\d.e-]+ \(exact\), [\d.]+ s"
     )
     assert all(re.match(pattern, line) for line in lines[1:])
 

@@ -2,7 +2,8 @@
 
 ``MKLRegressor`` and ``MKLClassifier`` learn a predictor together with a combination of all
 products of up to D base kernels, without listing them, and say how far from optimal they are;
-``MKLRegressorCV`` and ``MKLClassifierCV`` also choose how strongly to penalise.
+``MKLRegressorCV`` and ``MKLClassifierCV`` also choose how strongly to penalise. With nothing set,
+all of them choose the kind of model from the data.
 """
 
 from __future__ import annotations

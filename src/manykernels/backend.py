@@ -63,7 +63,7 @@ def _torch_place(device: str) -> Any:
     except (RuntimeError, AssertionError) as error:
         raise ValueError(
             f"device must be one that PyTorch can use here; got {device!r}: "
-            f"{str(error).splitlines()[0]} Use device=None for the CPU."
+            f"{str(error).splitlines()[0].rstrip('.')}. Use device=None for the CPU."
         ) from error
 
 

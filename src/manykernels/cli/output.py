@@ -134,7 +134,7 @@ def show_fit(
         ]
         console.table(rows, tuple(names))
     console.say(
-        f"best {len(estimator.terms_)} of {plural(estimator.n_kernels_, 'kernel')}, in "
+        f"{len(estimator.terms_)} of {plural(estimator.n_kernels_, 'kernel')} in use, in "
         f"{terms_and_rest(estimator, table)}; {summary['seconds']:.1f} s"
     )
     _terms(console, model, table, top)

@@ -127,7 +127,9 @@ def fit(
     ] = "2GB",
     how_sure: Annotated[
         bool,
-        typer.Option("--how-sure", help="Test which terms stand, by many splits of the rows."),
+        typer.Option(
+            "--how-sure", help="Test which terms are sure: whether other rows would give them, too."
+        ),
     ] = False,
     seconds: Annotated[
         float | None,
@@ -295,7 +297,9 @@ def explain(
         raise TableError(f"--row {row} needs the table that it is a row of. Add its name.")
     frame = read(data, na or (), encoding, separator, sheet, skip_rows)
     if row > len(frame):
-        raise TableError(f"--row {row} is beyond the table's {len(frame):,} rows.")
+        raise TableError(
+            f"--row {row} is beyond the table's {len(frame):,} rows. They are counted from 1."
+        )
     one = frame.iloc[[row - 1]]
     show_row(console, fitted, one, label, top)
     note_remarks(fitted, one)

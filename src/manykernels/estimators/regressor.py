@@ -20,6 +20,9 @@ class MKLRegressor(Regression, PlainMKL):
     kernels they have, are solved by the paper's randomized mirror descent: kernels are drawn with
     probability exactly proportional to their gradient, and each draw is a step.
 
+    With nothing set, the kind of model and its strength are chosen from the data, and ``chosen_``
+    says which and why: ``kernels="best"``.
+
     Parameters
     ----------
     kernels : str, callable, scikit-learn kernel or list, optional

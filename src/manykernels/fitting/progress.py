@@ -311,7 +311,7 @@ class Progress:
             share = self._share(state.k - 1, record["seconds"], gap if known else inf)
         self.watch.report(
             (f"model {number + 1} of at most {models}, " if models > 1 else "")
-            + f"round {state.k - 1}, best {state.active} of {self.many} kernels, "
+            + f"round {state.k - 1}, {state.active} of {self.many} kernels in use, "
             f"objective {record['objective']:.6g}{certified}",
             share,
         )

@@ -49,7 +49,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
       ``(missing)`` if there were some in training. A value that is new, where there is no such
       level, becomes -1, which counts as average in every kernel of categories.
 
-    Columns without values, or with the same value everywhere, are left out.
+    Columns without values, or with the same value everywhere, are left out; so are those that look
+    like row numbers, identifiers or free text, unless ``keep`` or ``categories`` names them. A
+    warning says which.
 
     Parameters
     ----------

@@ -103,7 +103,10 @@ class ContributionsDisplay(FigureDisplay):
         levels = check_levels(known if levels is None else levels, columns)
         size = X.shape[0] if hasattr(X, "shape") else len(X)
         if not isinstance(row, Integral) or not 0 <= row < size:
-            raise ValueError(f"row must be an integer from 0 to {size - 1}; got {row!r}.")
+            raise ValueError(
+                f"row must be an integer from 0 to {size - 1}; got {row!r}. Rows are counted "
+                "from 0."
+            )
         check_top(top, 10)
         rows = _safe_indexing(X, [int(row)])
         parts = estimator.contributions(rows, label=label).iloc[0]

@@ -226,7 +226,8 @@ def _aligned(values: Any, name: str, X: Any, count: int) -> list[Any]:
     host = np.asarray(values)
     if len(host) != sum(lengths):
         raise ValueError(
-            f"{name} must have a value for each row of X; got {len(host)} for {sum(lengths)} rows."
+            f"{name} must have a value for each row of X; got {len(host)} for {sum(lengths)} rows. "
+            "Take both from one table."
         )
     return list(np.split(host, np.cumsum(lengths)[:-1]))
 
@@ -242,7 +243,7 @@ def _block(X: Any, y: Any, weights: Any) -> Block:
         if values.size != len(rows):
             raise ValueError(
                 f"{name} must have one value for each row of X; got shape {values.shape} for "
-                f"{len(rows)} rows of a partition."
+                f"{len(rows)} rows of a partition. Make both from one dataframe."
             )
     return Block(rows, labels.reshape(len(rows)), own.reshape(len(rows)))
 

@@ -305,7 +305,7 @@ def _check(summary: Summary, labelled: bool, names: list[str]) -> None:
     if sum(summary.counts) < 2 or not summary.weight > 0:
         raise ValueError(
             f"X must have at least two rows of positive weight; got {sum(summary.counts)} rows of "
-            f"weight {summary.weight:g}."
+            f"weight {summary.weight:g}. Check the table and the weights."
         )
     if labelled:
         check_classification_targets(summary.classes)

@@ -72,8 +72,8 @@ class SplitTest(Selection):
     estimator : MKLRegressor, MKLClassifier or their CV versions
         What terms there are and how they are selected: its kernels, degree and loss, greedily or
         along the path of p = 1. Of an estimator with p > 1, which selects nothing, the terms are
-        selected greedily, or with p = 1 if kernels have several features. No strength is chosen by
-        cross-validation.
+        selected greedily, or with p = 1 if kernels have several features. With nothing set, they
+        are functions of columns (``kernels="auto"``). No strength is chosen by cross-validation.
     level : float, default=0.1
         Error that is accepted, see ``control``.
     n_splits : int, default=50
