@@ -338,3 +338,12 @@ def test_a_fit_by_far_too_few_draws_names_a_way_out():
     result.certificate = Certificate(0.5, 0.5, "bound")
     with pytest.warns(ConvergenceWarning, match="Raise max_iter or max_time"):
         warn_of(spec, result)
+
+
+def test_a_refit_keeps_nothing_of_the_fit_before(rng):
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] + 0.3 * rng.normal(size=60)
+    chosen = MKLRegressor().fit(X, y)
+    assert "chosen_" in vars(chosen)
+    again = chosen.set_params(alpha=0.1, p=1).fit(X, y)
+    assert vars(again).keys() == vars(MKLRegressor(alpha=0.1, p=1).fit(X, y)).keys()

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.dummy import DummyRegressor
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
 from sklearn.metrics import confusion_matrix, r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -612,8 +613,16 @@ def test_path_of_one_split_has_no_band():
 
 
 def test_path_needs_cross_validation(models):
-    with pytest.raises(TypeError, match="must be MKLRegressorCV or MKLClassifierCV; got MKLClass"):
+    with pytest.raises(TypeError, match=r"must have compared models; .*MKLRegressorCV or MKLClass"):
         PathDisplay.from_estimator(models["two"][0])
+    with pytest.raises(TypeError, match="must be MKLRegressorCV or MKLClassifierCV; got Ridge"):
+        PathDisplay.from_estimator(Ridge())
+
+
+def test_path_of_a_model_with_nothing_set():
+    model = MKLRegressor().fit(X, y)
+    display = PathDisplay.from_estimator(model)
+    assert display.marker_.get_xdata().item() == pytest.approx(model.choice_.size)
 
 
 # Predictions

@@ -32,11 +32,11 @@ from .notebook import html
 from .validation import (
     as_numbers,
     column_names,
+    fitted_anew,
     gather,
     new_rows,
     pairwise,
     takes_sparse,
-    unchanged_by_failure,
     workplace,
 )
 
@@ -86,7 +86,7 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             The fitted estimator.
         """
         check_parameters(self)
-        with unchanged_by_failure(self):
+        with fitted_anew(self):
             X = as_numbers(self, X, sample_weight)
             spec = self._specify()
             rows = gather(self, spec, X, y, sample_weight)
@@ -136,8 +136,6 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         outputs = ("term_coef_", "dual_coef_", "intercept_")  # outputs first; of numbers only one
         if not self.labelled:
             kept |= {name: kept[name][0] for name in outputs if name in kept}
-        for name in (*outputs, "alphas_", "alpha_", "n_terms_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
         self.__dict__.update(kept)
 
     def _decision(self, X: Any) -> Array:

@@ -11,7 +11,7 @@ from ..frames import is_table, repeated_subjects
 from ..notices import notify
 from .checks import check_parameters
 from .kept import kept_fit
-from .validation import as_numbers, gather, unchanged_by_failure
+from .validation import as_numbers, fitted_anew, gather
 
 
 class FitByGroups:
@@ -48,7 +48,7 @@ class FitByGroups:
         if groups is None:
             warn_of_subjects(X, self.cv)
         check_parameters(self)
-        with unchanged_by_failure(self):
+        with fitted_anew(self):
             X = as_numbers(self, X, sample_weight)
             spec = self._specify()
             rows = gather(self, spec, X, y, sample_weight, groups)

@@ -279,9 +279,12 @@ def remember_columns(estimator: Any, count: int, names: Sequence[str] | None) ->
 
 
 @contextmanager
-def unchanged_by_failure(estimator: Any) -> Iterator[None]:
-    """Give an estimator back its attributes if a fit fails or is interrupted."""
+def fitted_anew(estimator: Any) -> Iterator[None]:
+    """Take away what an earlier fit found; give it back if this one fails or is interrupted."""
     before = dict(vars(estimator))
+    for name in before:
+        if name.endswith("_"):
+            delattr(estimator, name)
     try:
         yield
     except BaseException:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..estimators.apart import taken_apart
-from ..estimators.base import BaseCV
+from ..estimators.base import BaseMKL
 from ..fitting.choose import carried
 from ..registry import CHOOSERS
 from .style import GREY, PALETTE, RED, FigureDisplay
@@ -67,17 +67,23 @@ class PathDisplay(FigureDisplay):
         Parameters
         ----------
         estimator_cv : MKLRegressorCV or MKLClassifierCV
-            Fitted estimator, or a pipeline that ends with one.
+            Fitted estimator, or a pipeline that ends with one. MKLRegressor and MKLClassifier will
+            do where they chose the kind of model and its strength, as with nothing set.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
         """
         estimator_cv, _, _ = taken_apart(estimator_cv)
-        if not isinstance(estimator_cv, BaseCV):
+        if not isinstance(estimator_cv, BaseMKL):
             raise TypeError(
                 f"estimator_cv must be {' or '.join(CHOOSERS)}; got "
                 f"{type(estimator_cv).__name__}. Others have no path of models to compare."
             )
         check_is_fitted(estimator_cv)
+        if not hasattr(estimator_cv, "choice_"):
+            raise TypeError(
+                f"estimator_cv must have compared models; got {type(estimator_cv).__name__}, which "
+                f"fitted one. Use {' or '.join(CHOOSERS)}."
+            )
         choice = estimator_cv.choice_
         pairs = [(candidate.degree, candidate.p) for candidate in choice.candidates]
         several = [len(set(values)) > 1 for values in zip(*pairs, strict=True)]

@@ -22,7 +22,7 @@ from ..families import KernelFamily, StandardizedFamily, TrainingSpreads
 from ..function import Predictor, make_predictor, scaled, without_shares
 from ..inputs import ranges
 from ..kernels import KernelSet, resolve
-from ..limits import LEAST_SYSTEMS, ONE_THREAD_ROWS, SYSTEM_MATRICES
+from ..limits import LEAST_SYSTEMS, ONE_THREAD_ROWS
 from ..memory import room_beside
 from ..objective import Problem
 from ..passes.base import LIGHT_FOLDS
@@ -39,6 +39,7 @@ from ..solvers import (
     growing,
     match,
     run,
+    system_bytes,
     unpenalised,
 )
 from ..solvers.nested import Part, run_on_subsets
@@ -385,10 +386,7 @@ def _refuse_systems(solver: Solver, family: KernelFamily) -> None:
     needs = getattr(solver, "needs", None)
     if needs is None or not (needs.listed or needs.summed):
         return
-    side = float(family.rows)
-    if family.explicit and family.listable:
-        side = min(side, family.enumeration_work / family.rows)
-    needed = SYSTEM_MATRICES * 8 * side**2
+    needed = system_bytes(family)
     if needed > max(family.room, LEAST_SYSTEMS):
         raise ValueError(
             f"max_memory must be more than the {needed / 2**20:,.0f} MB that a fit to all kernels "

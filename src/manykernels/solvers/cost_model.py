@@ -1,4 +1,4 @@
-"""What solvers would cost, in multiplications."""
+"""What solvers would cost, in multiplications and bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from ..backend import on_host
 from ..families import KernelFamily, ProductFamily, StandardizedFamily
 from ..families.pricing import ProductPricer
-from ..limits import DEVICE_FACTOR, ENTRYWISE_FACTOR, LISTED_LIMIT, SIDE_ENTRIES, WORK_LIMIT
+from ..limits import (
+    DEVICE_FACTOR,
+    ENTRYWISE_FACTOR,
+    LISTED_LIMIT,
+    SIDE_ENTRIES,
+    SYSTEM_MATRICES,
+    WORK_LIMIT,
+)
 
 
 @dataclass(frozen=True)
@@ -51,3 +58,14 @@ def costs(family: KernelFamily, outputs: int) -> Costs:
             fits = ProductPricer.side_entries(plain) <= most
     limit = WORK_LIMIT * (1.0 if on_host(family.bases.matrix) else DEVICE_FACTOR)
     return Costs(work * outputs if fits else never, full_pass if listed else never, limit)
+
+
+def system_bytes(family: KernelFamily) -> float:
+    """Return what a fit to all kernels at once holds beside their features: square matrices.
+
+    They have as many rows as the data have, or features if these are fewer.
+    """
+    side = float(family.rows)
+    if family.explicit and family.listable:
+        side = min(side, family.enumeration_work / family.rows)
+    return SYSTEM_MATRICES * 8 * side**2

@@ -17,11 +17,11 @@ from ..certificate import from_norm
 from ..deadline import check
 from ..dual import DualSolution, GramSystem, solve
 from ..families import KernelFamily, ProductFamily
-from ..limits import SYSTEM_MATRICES
 from ..losses import Logistic, Squared
 from ..objective import Problem, weights_of
 from ..potentials import power_norm
 from .base import Needs, Result
+from .cost_model import system_bytes
 from .full_pass import BOLD_EXPONENT, Pass, refuse_long_list
 from .kept import frozen
 
@@ -119,7 +119,7 @@ class DualNewton:
             and isinstance(family, ProductFamily)
             and family.in_pairs
             and family.rows <= family.distinct
-            and SYSTEM_MATRICES * 8 * family.rows**2 <= family.room
+            and system_bytes(family) <= family.room
         )
 
     def iterate(

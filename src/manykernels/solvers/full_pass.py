@@ -31,6 +31,7 @@ from ..memory import refuse_bytes
 from ..objective import Problem, best_weights
 from ..potentials import power_norm
 from .base import Needs, Result, refuse_settings
+from .cost_model import system_bytes
 from .kept import frozen
 
 PASS_TOL = 1e-9
@@ -249,9 +250,14 @@ class AllKernels:
         self.owners: Array | None = None
         if self.tall:
             self.columns, self.owners = tall_columns(family, family.indices())
-        elif family.explicit and 8 * family.enumeration_work <= min(KEPT_BYTES, family.room):
+        elif family.explicit and 8 * family.enumeration_work <= min(KEPT_BYTES, self.room / 2):
             columns, self.owners = family.all_features()
             self.columns = columnwise(columns)
+
+    @property
+    def room(self) -> float:
+        """Bytes for the features of all kernels, of which there are two while they are made."""
+        return self.family.room - system_bytes(self.family)
 
     def system(self, theta: Array) -> System:
         """Return the kernel of the positive weights, in the smaller form."""
