@@ -681,3 +681,12 @@ def test_reports_of_tables_and_pipelines(tmp_path):
         text = report.write(one, X, y, tmp_path / "a.html").read_text(encoding="utf-8")
         assert "town" in text
         assert "Jena" in text
+
+
+@pytest.mark.parametrize("number", ["{},5", "{}.5", "{},50 €", "$1,{}00.25", "{},5 %", "1.{}00,5"])
+@pytest.mark.parametrize("odd", ["k.A.", "n/a", "-", "1.2.3.x", "u. Nachw., s.u."])
+def test_words_among_numbers_are_told_of_however_numbers_are_written(number, odd):
+    values = [number.format(1 + i % 9) for i in range(95)] + [odd] * 5
+    table = pd.DataFrame({"a": values, "b": np.arange(100) % 7})
+    with pytest.raises(TableError, match=r"'a' mixes numbers and text \(such as .*, in 5 rows"):
+        TableEncoder().fit(table)

@@ -74,15 +74,17 @@ def number_style(words: pd.Series) -> str:
     """Return how numbers are written: "comma" for decimal commas, then the unit if there is one.
 
     Decimal commas are those of "3,5", "17.593,03", "1.234.567"; not of "1,200": that may be a
-    thousand, unless another value has both, points first.
+    thousand, unless another value has both, points first. Words among the numbers say nothing.
     """
     bare, units = _bare(words.drop_duplicates())
+    like = bare.str.fullmatch(r"[+-]?[\d.,]+")
+    bare, units = bare[like], units[like]
     marked = bare.str.contains(",") | (bare.str.count(r"\.") > 1)
     european = bare.str.fullmatch(EUROPEAN)[marked].all()
     proof = bare.str.fullmatch(r"[+-]?\d{1,3}(\.\d{3})+,\d+").any()
     doubtful = bare.str.fullmatch(AMERICAN).any()
     comma = bool(marked.any() and european and (proof or not doubtful))
-    found = set(units[bare.str.fullmatch(r"[+-]?[\d.,]+")]) - {""}
+    found = set(units) - {""}
     unit = found.pop() if len(found) == 1 else ""
     return f"{'comma' if comma else ''} {unit}".strip()
 
