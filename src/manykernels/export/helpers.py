@@ -24,7 +24,7 @@ def _number(value, middle, name):
     return number
 '''
 
-DAYS = '''
+DAYS_TO_MONTH = '''
 def _days(year, month):
     """Return the days from 1970 to the first of a month."""
     last, leap = year - 1, year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
@@ -33,7 +33,7 @@ def _days(year, month):
     return days + (leap and month > 2)
 '''
 
-NEXT = '''
+DAYS_TO_NEXT = '''
 def _next(year, month):
     """Return the days from 1970 to the first of the month after one."""
     return _days(year + month // 12, month % 12 + 1)
@@ -68,13 +68,13 @@ def _week_day(value, middle, style):
     return middle if _gap(value) else (_seconds(value, style) // 86400 + 3) % 7
 '''
 
-HOUR = '''
+HOUR_OF_DAY = '''
 def _hour(value, middle, style):
     """Return the hours since midnight in UTC of a date or time."""
     return middle if _gap(value) else _seconds(value, style) % 86400 / 3600
 '''
 
-MONTH = '''
+MONTH_AND_SHARE = '''
 def _month(value, middle, style):
     """Return the month in UTC of a date or time, and the share of it that has passed."""
     if _gap(value):
@@ -203,14 +203,14 @@ def _linear(value):
 HELPERS = {
     "_gap": GAP,
     "_number": FINITE_NUMBER,
-    "_days": DAYS,
-    "_next": NEXT,
+    "_days": DAYS_TO_MONTH,
+    "_next": DAYS_TO_NEXT,
     "_written": WRITTEN,
     "_seconds": SECONDS,
     "_years": YEARS,
     "_week_day": WEEK_DAY,
-    "_hour": HOUR,
-    "_month": MONTH,
+    "_hour": HOUR_OF_DAY,
+    "_month": MONTH_AND_SHARE,
     "_code": CODE,
     "_levels": LEVELS,
     "_powers": POWERS,

@@ -44,7 +44,7 @@ DAY = pd.Timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Part:
+class DatePart:
     """A number that dates have beside their decimal year.
 
     ``values`` makes it of moments in UTC, NaN where there is none, and ``kind`` what is counted to
@@ -76,7 +76,7 @@ def _week_days(moments: pd.Series) -> Array:
     return moments.dt.day_of_week.to_numpy(dtype=float, na_value=np.nan)
 
 
-def _time_of_day(moments: pd.Series) -> pd.Series:
+def _time_of_day(moments: pd.Series) -> pd.Series[pd.Timedelta]:
     return moments - moments.dt.normalize()
 
 
@@ -92,11 +92,11 @@ def _months(moments: pd.Series) -> Array:
 
 
 PARTS = {
-    DAY_OF_WEEK: Part(
+    DAY_OF_WEEK: DatePart(
         _week_days, lambda m: m.dt.day_of_week, LEAST_WEEK_DAYS, WEEK_DAYS_SPAN, WEEK_DAYS
     ),
-    HOUR: Part(_hours, _time_of_day, LEAST_TIMES, TIMES_SPAN),
-    MONTH: Part(_months, lambda m: m.dt.month, LEAST_MONTHS, MONTHS_SPAN),
+    HOUR: DatePart(_hours, _time_of_day, LEAST_TIMES, TIMES_SPAN),
+    MONTH: DatePart(_months, lambda m: m.dt.month, LEAST_MONTHS, MONTHS_SPAN),
 }
 """The parts of dates by name, in the order of their columns."""
 

@@ -219,7 +219,7 @@ def as_moments(column: pd.Series, style: str) -> pd.Series:
 def names_zones(column: pd.Series) -> bool:
     """Tell whether a column of dates says that some are of another time zone than UTC."""
     if pd.api.types.is_datetime64_any_dtype(column):
-        zone = getattr(column.dt, "tz", None)
+        zone = getattr(getattr(column.dtype, "pyarrow_dtype", column.dtype), "tz", None)
         return zone is not None and str(zone) != "UTC"
     shifts = column.astype(str).str.strip().str.extract(ZONE)[0].dropna()
     return bool(shifts.str.contains("[1-9]").any())
