@@ -198,7 +198,8 @@ def test_series_are_noted(name, as_text):
     days = {**SERIES, **NO_SERIES}[name]
     table = visits().drop(columns=["patient", "day"])
     table["the day"] = days.strftime("%d.%m.%Y") if as_text else days
-    notes = split_table(table, Settings(target="y")).notes
+    *notes, becomes = split_table(table, Settings(target="y")).notes
+    assert becomes.startswith("column 'the day' holds dates: it becomes its decimal year")
     if name in NO_SERIES:
         assert notes == []
         return
@@ -209,9 +210,9 @@ def test_series_are_noted(name, as_text):
     (note,) = split_table(table, Settings(target="y", time="the day")).notes
     assert note.endswith('is left out of the model; --keep "the day" lets it be used.')
     kept = split_table(table, Settings(target="y", time="the day", keep=["the day"]))
-    assert kept.notes == [
-        "models are trained on earlier rows by 'the day' and validated on later ones."
-    ]
+    note, becomes = kept.notes
+    assert note == "models are trained on earlier rows by 'the day' and validated on later ones."
+    assert becomes.startswith("column 'the day' holds dates")
     assert "the day" in kept.encoder.names
 
 

@@ -1,6 +1,7 @@
 """Exported models predict what the model predicts: Python, SQLite, DuckDB, LaTeX."""
 
 import builtins
+import calendar
 import datetime as dt
 import re
 import sqlite3
@@ -290,6 +291,107 @@ def test_times_as_text(text):
             assert found is None or np.isnan(found)
         else:
             assert found == pytest.approx(expected, abs=1e-10)
+
+
+ODD_MOMENTS = [
+    "2024-02-29 12:34:56.789",
+    "1969-12-31 23:59:59.5",
+    "1900-02-28",
+    "1899-12-31 23:00",
+    "2000-12-31 23:59:59",
+    "2100-03-01 00:00",
+    "2024-01-01",
+    "2023-12-31T06:30:00Z",
+    "0999-07-04 01:02:03",
+    "9999-12-31 23:59:58",
+]
+
+
+def one_source(source):
+    """Return the formula that a column of numbers is itself."""
+    one = Formula(
+        "y", {0: source}, np.zeros(1), np.ones(1), {0: Line([0])}, [], np.zeros(1), [], ""
+    )
+    one.parts.append(ProductSum("t", (0,), np.ones((1, 1))))
+    return one
+
+
+def day_of_week(moment):
+    return moment.weekday()
+
+
+def hour(moment):
+    return moment.hour + moment.minute / 60 + (moment.second + moment.microsecond / 1e6) / 3600
+
+
+def month(moment):
+    days = calendar.monthrange(moment.year, moment.month)[1]
+    return moment.month + (moment.day - 1 + hour(moment) / 24) / days
+
+
+PARTS = {"day of the week": day_of_week, "hour": hour, "month": month}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_parts_of_dates(part):
+    rng = np.random.default_rng(0)
+    drawn = pd.Timestamp("1890-01-01") + pd.to_timedelta(rng.integers(0, 8e9, 300), "s")
+    words = pd.Series([*ODD_MOMENTS, *drawn.strftime("%Y-%m-%d %H:%M:%S")])
+    expected = [PARTS[part](dt.datetime.fromisoformat(word)) for word in words]
+    one = one_source(Source("t", "moment", 0.25, part=part))
+    predict = run_python(to_python(one))["predict"]
+    words[len(words)], expected = None, [*expected, 0.25]
+    np.testing.assert_allclose([predict({"t": word}) for word in words], expected, atol=1e-9)
+    for run in (run_sqlite, run_duckdb):
+        found = run(to_sql(one), pd.DataFrame({"t": words}))["prediction"]
+        np.testing.assert_allclose(found.astype(float), expected, atol=1e-9)
+        wrong = run(to_sql(one), pd.DataFrame({"t": ["2023-02-29", "2023-13-01"]}))
+        assert wrong["prediction"].isna().all()
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("shift", ["+02:00", "-05:30", "+14:00"])
+def test_parts_of_dates_of_other_zones(part, shift):
+    one = one_source(Source("t", "moment", 0.0, part=part))
+    predict = run_python(to_python(one))["predict"]
+    for text in ("2024-02-29T23:34:56", "2024-01-01T01:00:00", "2023-12-31T22:00:00"):
+        moment = dt.datetime.fromisoformat(text + shift)
+        expected = pytest.approx(PARTS[part](moment.astimezone(dt.UTC)), abs=1e-9)
+        assert predict({"t": text + shift}) == expected
+        assert predict({"t": moment}) == expected
+
+
+@pytest.mark.parametrize("style", ["%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M %p", "%Y-%m-%d %H:%M"])
+def test_models_of_parts_of_dates(style):
+    rng = np.random.default_rng(1)
+    when = pd.Series(pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 9e4, 300), "h"))
+    y = when.dt.day_of_week.isin([0, 5]) + np.sin(when.dt.hour / 4) + np.cos(when.dt.month / 2)
+    table = pd.DataFrame({"d": when.dt.strftime(style), "x": rng.normal(size=300)})
+    table.loc[5:30, "d"] = None
+    how = Settings("y", test=0, degree=[2], kernels="auto")
+    model = fit_table(split_table(table.assign(y=y), how), how)
+    terms = model.explain(None).head(8)["term"].tolist()
+    assert {"d, day of the week", "d, hour", "d, month"} <= set(terms)
+    check(model, table)
+    text = export.to_latex(model)
+    for words in ("day of the week (0 for Monday) of d", "hour (with its fraction) of d"):
+        assert rf"\text{{{words}}}" in text
+
+
+def test_a_date_is_read_once_for_all_its_parts():
+    sources = {j: Source("t", "moment", 0.0, part=part) for j, part in enumerate(["", *PARTS])}
+    blocks = {j: Line([j]) for j in sources}
+    parts = [ProductSum(f"{j}", (j,), np.ones((1, 1))) for j in sources]
+    one = Formula("y", sources, np.zeros(4), np.ones(4), blocks, parts, np.zeros(1), [], "")
+    query = to_sql(one)
+    assert query.count("AS x0") == 1
+    assert "AS x1" not in query
+    moment = dt.datetime(2024, 2, 29, 12, 30)
+    expected = 1970 + moment.replace(tzinfo=dt.UTC).timestamp() / 31556952.0
+    expected += sum(function(moment) for function in PARTS.values())
+    for run in (run_sqlite, run_duckdb):
+        found = run(query, pd.DataFrame({"t": [str(moment)]}))["prediction"][0]
+        assert found == pytest.approx(expected, abs=1e-9)
 
 
 def test_values_that_cannot_be_used(table_model):

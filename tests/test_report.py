@@ -504,12 +504,12 @@ def test_dates_and_years_are_written_as_such():
     ],
 )
 def test_two_numbers_are_told_apart(low, high, texts):
-    assert two_entries(low, high, None, False) == texts
+    assert two_entries(low, high, None) == texts
 
 
 def test_two_moments_of_a_day_have_times():
     day = 2022 + 183.5 / 365.2425  # of years that are all alike
-    first, last = two_entries(day, day + 1 / 365.2425 / 24, None, True)
+    first, last = two_entries(day, day + 1 / 365.2425 / 24, None, "")
     assert first[:10] == last[:10]
     assert first[10:] != last[10:]
 

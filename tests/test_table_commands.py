@@ -68,7 +68,7 @@ def test_what_fit_says(folder):
         "this model",
         "linear model",
         "mean",
-        "No better combination of the 17 kernels can lower the objective by more than",
+        "No better combination of the 21 kernels can lower the objective by more than",
         "area is missing",
         "terms, by their spread",
         "flats.mk",
@@ -95,7 +95,7 @@ def test_fit_for_programs(folder):
     )
     facts = json.loads(done.stdout)
     assert facts["target"] == "rent"
-    assert facts["n_kernels"] == 17
+    assert facts["n_kernels"] == 21
     assert facts["scores"]["this model"] > 0.8
     assert facts["terms"][0]["spread"] >= facts["terms"][1]["spread"]
     assert facts["gap"] < 0.01

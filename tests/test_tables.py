@@ -423,7 +423,8 @@ def test_contributions_and_terms(fitted):
     table, _, model = fitted
     parts = model.contributions(table)
     assert np.allclose(parts.sum(axis=1), model.predict(table)["price"])
-    assert set(model.explain(None)["term"]) <= {"1", "area", "colour", "new", "day"}
+    parts_of_days = {"day", "day, day of the week", "day, month"}
+    assert set(model.explain(None)["term"]) <= {"1", "area", "colour", "new", *parts_of_days}
 
 
 def test_files_of_table_models(fitted, tmp_path):
@@ -521,8 +522,9 @@ def test_dates_with_times_are_read_as_their_iso_form(day, clock):
     iso = moments.dt.strftime("%Y-%m-%d %H:%M:%S").where(words.notna(), None)
     table = pd.DataFrame({"d": words, "z": rng.normal(size=60)})
     encoder, notes = learn(table)
-    plain, _ = learn(table.assign(d=iso))
-    assert notes == []
+    plain, said = learn(table.assign(d=iso))
+    assert notes == said
+    assert [note.partition(":")[0] for note in notes] == ["column 'd' holds dates"]
     assert type(encoder.columns_[0]) is Moment
     expected = plain.encode(table.assign(d=iso))
     np.testing.assert_array_equal(encoder.encode(table), expected)

@@ -24,11 +24,24 @@ def _number(value, middle, name):
     return number
 '''
 
-YEARS = f'''
-def _years(value, middle, style):
-    """Return a date or time in decimal years; it is in UTC unless it says otherwise."""
-    if _gap(value):
-        return middle
+DAYS_TO_MONTH = '''
+def _days(year, month):
+    """Return the days from 1970 to the first of a month."""
+    last, leap = year - 1, year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    days = 365 * (year - 1970) + last // 4 - last // 100 + last // 400 - 477
+    days += (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)[month - 1]
+    return days + (leap and month > 2)
+'''
+
+DAYS_TO_NEXT = '''
+def _next(year, month):
+    """Return the days from 1970 to the first of the month after one."""
+    return _days(year + month // 12, month % 12 + 1)
+'''
+
+SECONDS = '''
+def _seconds(value, style):
+    """Return the seconds from 1970 to a date or time; it is in UTC unless it says otherwise."""
     if hasattr(value, "year"):
         year, month, day = value.year, value.month, value.day
         seconds = 3600 * getattr(value, "hour", 0) + 60 * getattr(value, "minute", 0)
@@ -37,14 +50,41 @@ def _years(value, middle, style):
         seconds -= 0 if offset is None else offset.total_seconds()
     else:
         year, month, day, seconds = _written(str(value).strip(), style)
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    days = (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-    if not (1 <= month <= 12 and 1 <= day <= days[month - 1]):
-        raise ValueError(f"{{value!r}} is no date")
-    last = year - 1
-    count = 365 * (year - 1970) + last // 4 - last // 100 + last // 400 - 477
-    count += sum(days[: month - 1]) + day - 1
-    return 1970 + (86400.0 * count + seconds) / {YEAR!r}
+    if not (1 <= month <= 12 and 1 <= day <= _next(year, month) - _days(year, month)):
+        raise ValueError(f"{value!r} is no date")
+    return 86400.0 * (_days(year, month) + day - 1) + seconds
+'''
+
+YEARS = f'''
+def _years(value, middle, style):
+    """Return a date or time in decimal years."""
+    return middle if _gap(value) else 1970 + _seconds(value, style) / {YEAR!r}
+'''
+
+WEEK_DAY = '''
+def _week_day(value, middle, style):
+    """Return the day of the week of a date or time in UTC, from 0 for Monday to 6."""
+    # The first day of 1970 was a Thursday.
+    return middle if _gap(value) else (_seconds(value, style) // 86400 + 3) % 7
+'''
+
+HOUR_OF_DAY = '''
+def _hour(value, middle, style):
+    """Return the hours since midnight in UTC of a date or time."""
+    return middle if _gap(value) else _seconds(value, style) % 86400 / 3600
+'''
+
+MONTH_AND_SHARE = '''
+def _month(value, middle, style):
+    """Return the month in UTC of a date or time, and the share of it that has passed."""
+    if _gap(value):
+        return middle
+    days = _seconds(value, style) / 86400
+    year = math.floor(1970 + days / 365.2425)
+    year += (days >= _days(year + 1, 1)) - (days < _days(year, 1))  # the calendar is a bit off
+    month = max(m for m in range(1, 13) if days >= _days(year, m))
+    first = _days(year, month)
+    return month + (days - first) / (_next(year, month) - first)
 '''
 
 WRITTEN = '''
@@ -163,8 +203,14 @@ def _linear(value):
 HELPERS = {
     "_gap": GAP,
     "_number": FINITE_NUMBER,
+    "_days": DAYS_TO_MONTH,
+    "_next": DAYS_TO_NEXT,
     "_written": WRITTEN,
+    "_seconds": SECONDS,
     "_years": YEARS,
+    "_week_day": WEEK_DAY,
+    "_hour": HOUR_OF_DAY,
+    "_month": MONTH_AND_SHARE,
     "_code": CODE,
     "_levels": LEVELS,
     "_powers": POWERS,

@@ -7,6 +7,7 @@ from itertools import product
 from math import isfinite
 from typing import Any
 
+from ..frames.dates import DAY_OF_WEEK, HOUR, MONTH
 from ..frames.written import YEAR
 from .formula import Bells, Block, Formula, Levels, Line, Powers, Smooth
 from .sources import Source
@@ -24,6 +25,13 @@ SPECIAL = {
     "~": r"\textasciitilde{}",
 }
 """Characters that mean something in LaTeX, and how they are written."""
+
+PARTS_IN_WORDS = {
+    DAY_OF_WEEK: "day of the week (0 for Monday)",
+    HOUR: "hour (with its fraction)",
+    MONTH: "month (with its fraction)",
+}
+"""What a part of a date is, before the name of its column."""
 
 TERMS_A_LINE = 4
 """Most terms in a line of a sum. Set by judgement."""
@@ -83,8 +91,7 @@ class Writer:
             rows = [f"{standard(1.0)} & {missing}", rf"{standard(0.0)} & \text{{otherwise}}"]
             return rf"z_{{{j}}} &= {_cases(rows)}"
         if source.kind == "moment":
-            since = text(f"seconds from 1970 to {source.column}")
-            name = rf"1970 + \frac{{{since}}}{{{YEAR!r}}}"
+            name = _moment(source)
         value = rf"\frac{{{name} {self.signed(-shift)}}}{{{self.number(scale)}}}"
         if source.kind == "plain" or source.middle is None:
             return rf"z_{{{j}}} &= {value}"
@@ -217,6 +224,14 @@ class Writer:
             rf"P({target} = {label}) &= \frac{{q_{{{o}}}}}{{{whole}}}"
             for o, label in enumerate(labels)
         ]
+
+
+def _moment(source: Source) -> str:
+    """Return a date as the number that stands for it."""
+    if source.part:
+        return text(f"{PARTS_IN_WORDS[source.part]} of {source.column}")
+    since = text(f"seconds from 1970 to {source.column}")
+    return rf"1970 + \frac{{{since}}}{{{YEAR!r}}}"
 
 
 def _chance(link: str, f: str) -> str:

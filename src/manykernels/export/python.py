@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..frames.dates import DAY_OF_WEEK, HOUR, MONTH
 from .formula import Bells, Block, Formula, Levels, Line, Powers, ProductSum, Smooth
 from .helpers import HELPERS
 from .sources import Source
@@ -17,6 +18,10 @@ PYTHON_HEAD = '''"""A model of manykernels as plain Python: it needs nothing but
 import math
 
 '''
+
+
+MOMENTS = {"": "_years", DAY_OF_WEEK: "_week_day", HOUR: "_hour", MONTH: "_month"}
+"""Functions of a date by its parts; without one it is decimal years."""
 
 
 def to_python(formula: Formula) -> str:
@@ -76,7 +81,7 @@ def _source(source: Source) -> str:
     if source.kind in ("plain", "number"):
         return f"_number({value}, {source.middle!r}, {source.column!r})"
     if source.kind == "moment":
-        return f"_years({value}, {source.middle!r}, {source.style!r})"
+        return f"{MOMENTS[source.part]}({value}, {source.middle!r}, {source.style!r})"
     if source.kind == "missing":
         return f"float(_gap({value}))"
     return f"_code({value}, CODES, {source.unknown!r}, {source.gap!r})"

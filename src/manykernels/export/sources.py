@@ -22,8 +22,8 @@ class Source:
     column : str
         Name of the table's column.
     kind : {"plain", "number", "moment", "missing", "category"}
-        A number of a table of nothing else; one of any table; a date or time as decimal years;
-        whether the value is missing, as 0 or 1; the code of a category.
+        A number of a table of nothing else; one of any table; a date or time as decimal years, or
+        a part of it; whether the value is missing, as 0 or 1; the code of a category.
     middle : float, optional
         What stands for missing numbers and dates; None if they must not be missing.
     style : str
@@ -33,6 +33,8 @@ class Source:
         Codes of categories.
     unknown, gap : float
         Codes of categories that are not among them, and of missing values.
+    part : str
+        The part of a date, such as "hour"; empty for decimal years.
     """
 
     column: str
@@ -42,10 +44,13 @@ class Source:
     codes: dict[str, float] | None = None
     unknown: float = -1.0
     gap: float = -1.0
+    part: str = ""
 
     @property
     def label(self) -> str:
         """What people call it."""
+        if self.part:
+            return f"{self.column}, {self.part}"
         return f"{self.column} is missing" if self.kind == "missing" else self.column
 
 
@@ -66,5 +71,7 @@ def _of_column(column: Number | Moment | Category) -> list[Source]:
         return [Source(column.name, "category", codes=column.codes, unknown=other, gap=gap)]
     kind = "moment" if isinstance(column, Moment) else "number"
     style = MARKS.get(column.style, "") if kind == "moment" else column.style
-    own = Source(column.name, kind, column.middle, style)
-    return [own, *([Source(column.name, "missing", style=kind)] if column.gaps else [])]
+    own = [Source(column.name, kind, column.middle, style)]
+    if isinstance(column, Moment):
+        own += [Source(column.name, kind, one, style, part=name) for name, one in column.parts]
+    return [*own, *([Source(column.name, "missing", style=kind)] if column.gaps else [])]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from .formula import Bells, Block, Formula, Levels, Line, Powers, ProductSum, Smooth
-from .sql_values import ROW, identifier, literal, number, value_steps
+from .sql_values import ROW, dates_of, identifier, literal, number, value_steps
 
 PREDICTION = "prediction"
 """Name of the column of predictions."""
@@ -30,7 +30,7 @@ def to_sql(formula: Formula, table: str = "data") -> str:
     value cannot be used the prediction is NULL. Sums are balanced: SQLite allows expressions of a
     depth of 1,000.
     """
-    if sum(8 if one.kind == "moment" else 3 for one in formula.sources.values()) > VALUE_COLUMNS:
+    if _value_columns(formula) > VALUE_COLUMNS:
         raise ValueError(
             f"the model has {len(formula.sources):,} columns in use, too many for SQLite (at most "
             f"{VALUE_COLUMNS // 3} of numbers). Export it to Python."
@@ -57,6 +57,15 @@ def to_sql(formula: Formula, table: str = "data") -> str:
         f"-- As plain numbers, unlike in training: {name!r}\n" for name in formula.written
     )
     return said + query.text(_outcome(formula, query.last))
+
+
+def _value_columns(formula: Formula) -> int:
+    """Return how many columns the steps to standardised columns take, about.
+
+    A column of dates takes seven to be read, and one for each of its parts.
+    """
+    kinds = [source.kind for source in formula.sources.values()]
+    return 7 * len(dates_of(formula.sources)) + sum(1 if k == "moment" else 3 for k in kinds)
 
 
 def refuse_names(formula: Formula) -> None:

@@ -6,6 +6,7 @@ import re
 from math import isfinite
 from typing import Any
 
+from ..frames.dates import DAY_OF_WEEK, HOUR, MONTH
 from ..frames.written import YEAR, word
 from .formula import Formula
 from .sources import Source
@@ -54,16 +55,20 @@ def _clean(text: str, what: str) -> str:
 
 
 def value_steps(formula: Formula, query: Any) -> None:
-    """Add steps that make the standardised columns z0, z1, ... of the columns of the table."""
-    sources = formula.sources
+    """Add steps that make the standardised columns z0, z1, ... of the columns of the table.
+
+    A column of dates is read once for all its parts, under the number of the first of them.
+    """
+    sources, dates = formula.sources, dates_of(formula.sources)
     words, numbers = [], []
     for j, source in sources.items():
+        if source.kind == "moment" and dates[source.column] != j:
+            continue
         raw = f"p.{identifier(source.column)}"
         text = f"trim(CAST({raw} AS VARCHAR), {literal(SPACES)})"
         words += [f"{raw} AS r{j}", f"{text} AS x{j}"]
     query.step("mk_words", [f"p.{ROW}", *words])
-    moments = {j: source for j, source in sources.items() if source.kind == "moment"}
-    for j in moments:
+    for j in dates.values():
         bare = f"replace(replace(replace(p.x{j}, '+00:00', ''), '+00', ''), 'Z', '')"
         numbers.append(f"{bare} AS m{j}")
     for j, source in sources.items():
@@ -71,12 +76,22 @@ def value_steps(formula: Formula, query: Any) -> None:
             numbers.append(f"CAST({_numeric_text(j)} AS DOUBLE PRECISION) AS n{j}")
     if numbers:
         query.step("mk_numbers", ["p.*", *numbers])
-    if moments:
-        _moment_steps(moments, query)
+    if dates:
+        _moment_steps(sources, dates, query)
     columns = []
     for j, source in sources.items():
-        columns.append(f"{_value(j, source, formula)} AS z{j}")
+        seen = dates[source.column] if source.kind == "moment" else j
+        columns.append(f"{_value(j, seen, source, formula)} AS z{j}")
     query.step("mk_values", [f"p.{ROW}", *columns])
+
+
+def dates_of(sources: dict[int, Source]) -> dict[str, int]:
+    """Return the columns of dates, each with the number of its first part that is in use."""
+    found: dict[str, int] = {}
+    for j, source in sources.items():
+        if source.kind == "moment":
+            found.setdefault(source.column, j)
+    return found
 
 
 def _numeric_text(j: int) -> str:
@@ -84,22 +99,25 @@ def _numeric_text(j: int) -> str:
     return f"CASE WHEN p.x{j} = '' THEN NULL ELSE p.r{j} END"
 
 
-def _value(j: int, source: Source, formula: Formula) -> str:
-    """Return a standardised column; NULL where the value cannot be used."""
+def _value(j: int, seen: int, source: Source, formula: Formula) -> str:
+    """Return a standardised column; NULL where the value cannot be used.
+
+    ``seen`` is the number under which the table's column was read.
+    """
     shift, scale = float(formula.shifts[j]), float(formula.scales[j])
 
     def standard(value: float) -> str:
         return number((value - shift) / scale)
 
-    gap = f"(p.r{j} IS NULL OR p.x{j} = '' OR lower(p.x{j}) = 'nan')"
+    gap = f"(p.r{seen} IS NULL OR p.x{seen} = '' OR lower(p.x{seen}) = 'nan')"
     if source.kind == "missing":
         return f"CASE WHEN {gap} THEN {standard(1.0)} ELSE {standard(0.0)} END"
     if source.kind == "category":
         return _category(j, source, standard)
     filled = "NULL" if source.middle is None else standard(source.middle)
     if source.kind == "moment":
-        value = f"({number(1970.0)} + p.k{j} / {number(YEAR)})"
-        fits = f"p.k{j} IS NOT NULL"
+        value = f"p.k{j}"
+        fits = f"{value} IS NOT NULL"
     else:
         value = f"p.n{j}"
         finite = f"{value} BETWEEN {number(-1.7e308)} AND {number(1.7e308)}"
@@ -176,11 +194,14 @@ def _clock(text: str) -> str:
     return f"3600 * ({hour}) + 60 * {minutes} + {seconds}"
 
 
-def _moment_steps(moments: dict[int, Source], query: Any) -> None:
-    """Add steps that make seconds since 1970, in UTC, of dates as text."""
+def _moment_steps(sources: dict[int, Source], dates: dict[str, int], query: Any) -> None:
+    """Add steps that make numbers of dates as text, in UTC: decimal years, or a part of the date.
+
+    ``dates`` has the numbers under which columns of dates were read.
+    """
     parts = []
-    for j, source in moments.items():
-        m = f"p.m{j}"
+    for j in dates.values():
+        source, m = sources[j], f"p.m{j}"
         iso = f"instr({m}, '-') = 5"
         iso = iso if source.style else f"({iso} OR instr({m}, '/') = 5)"
         cut = {
@@ -215,25 +236,40 @@ def _moment_steps(moments: dict[int, Source], query: Any) -> None:
             f"ELSE {written} END AS s{j}_"
         )
     query.step("mk_parts", ["p.*", *parts])
-    days = []
-    for j in moments:
-        y, m, d = f"p.y{j}_", f"p.m{j}_", f"p.d{j}_"
-        leap = f"({y} % 4 = 0 AND ({y} % 100 <> 0 OR {y} % 400 = 0))"
-        lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-        before = " ".join(f"WHEN {k + 1} THEN {sum(lengths[:k])}" for k in range(12))
-        longest = (
-            f"CASE WHEN {m} IN (4, 6, 9, 11) THEN 30 WHEN {m} = 2 AND {leap} THEN 29 "
-            f"WHEN {m} = 2 THEN 28 ELSE 31 END"
-        )
-        valid = f"{m} BETWEEN 1 AND 12 AND {d} BETWEEN 1 AND {longest} AND {y} > 0"
-        last = f"({y} - 1)"
-        leaps = " ".join(
-            f"{sign} ({last} - {last} % {n}) / {number(n)}"
-            for sign, n in (("+", 4), ("-", 100), ("+", 400))
-        )
-        count = (
-            f"365 * ({y} - 1970) {leaps} - 477 + CASE {m} {before} END "
-            f"+ CASE WHEN {m} > 2 AND {leap} THEN 1 ELSE 0 END + {d} - 1"
-        )
-        days.append(f"CASE WHEN {valid} THEN {number(86400.0)} * ({count}) + p.s{j}_ END AS k{j}")
-    query.step("mk_days", ["p.*", *days])
+    moments = [
+        f"{_moment(dates[source.column], source.part)} AS k{j}"
+        for j, source in sources.items()
+        if source.kind == "moment"
+    ]
+    query.step("mk_days", ["p.*", *moments])
+
+
+def _moment(j: int, part: str) -> str:
+    """Return decimal years, or a part of a date, of year, month, day and seconds; NULL if none."""
+    y, m, d, s = (f"p.{letter}{j}_" for letter in "ymds")
+    leap = f"({y} % 4 = 0 AND ({y} % 100 <> 0 OR {y} % 400 = 0))"
+    lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    before = " ".join(f"WHEN {k + 1} THEN {sum(lengths[:k])}" for k in range(12))
+    longest = (
+        f"CASE WHEN {m} IN (4, 6, 9, 11) THEN 30 WHEN {m} = 2 AND {leap} THEN 29 "
+        f"WHEN {m} = 2 THEN 28 ELSE 31 END"
+    )
+    last = f"({y} - 1)"
+    leaps = " ".join(
+        f"{sign} ({last} - {last} % {n}) / {number(n)}"
+        for sign, n in (("+", 4), ("-", 100), ("+", 400))
+    )
+    count = (
+        f"365 * ({y} - 1970) {leaps} - 477 + CASE {m} {before} END "
+        f"+ CASE WHEN {m} > 2 AND {leap} THEN 1 ELSE 0 END + {d} - 1"
+    )
+    share = f"({s} / {number(86400.0)})"
+    value = {
+        "": f"{number(1970.0)} + ({number(86400.0)} * ({count}) + {s}) / {number(YEAR)}",
+        # The first day of 1970 was a Thursday; remainders may be negative.
+        DAY_OF_WEEK: f"((CAST({count} AS INTEGER) + 3) % 7 + 7) % 7",
+        HOUR: f"{s} / {number(3600.0)}",
+        MONTH: f"{m} + ({d} - 1 + {share}) / ({longest})",
+    }[part]
+    valid = f"{m} BETWEEN 1 AND 12 AND {d} BETWEEN 1 AND {longest} AND {y} > 0"
+    return f"CASE WHEN {valid} AND {s} IS NOT NULL THEN {value} END"

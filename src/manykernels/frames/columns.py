@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..arrays import Array
+from .dates import PARTS
 from .written import as_moments, as_numbers, as_words, decimal_years, shown, written_years
 
 OTHER, MISSING = "(other)", "(missing)"
@@ -81,9 +82,16 @@ class Number:
         return " to ".join(f"{end:.10g}" for end in self.ends)
 
     @property
-    def labels(self) -> list[list[str]]:
-        """Labels of the numbers of each encoded column, none for numbers that are themselves."""
-        return [[], ["no", "yes"]] if self.gaps else [[]]
+    def labels(self) -> dict[str, list[str]]:
+        """Labels of the numbers of each encoded column, none for numbers that are themselves.
+
+        Keys are what stands behind the column's name in that of the encoded one.
+        """
+        return {"": []} | self._labels_of_gaps
+
+    @property
+    def _labels_of_gaps(self) -> dict[str, list[str]]:
+        return {" is missing": ["no", "yes"]} if self.gaps else {}
 
     @property
     def example(self) -> object:
@@ -109,7 +117,20 @@ class Number:
 
 @dataclass(frozen=True)
 class Moment(Number):
-    """A column of dates or times, as decimal years: the middle of 2024 is 2024.5."""
+    """A column of dates or times, as decimal years: the middle of 2024 is 2024.5.
+
+    ``parts`` are what else of the dates has a column, by name: "day of the week", "hour", "month",
+    each with the number that stands in it for missing dates. Files from before there were parts
+    have none.
+    """
+
+    parts: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """Labels of the numbers of each encoded column, by what stands behind the name."""
+        parts = {f", {name}": PARTS[name].labels for name, _ in self.parts}
+        return {"": [], **parts, **self._labels_of_gaps}
 
     @property
     def example(self) -> object:
@@ -122,12 +143,26 @@ class Moment(Number):
         assert self.ends is not None
         return " to ".join(written_years(*self.ends))
 
-    def values(self, column: pd.Series) -> Array:
-        """Return decimal years, NaN where missing."""
+    def moments(self, column: pd.Series) -> pd.Series:
+        """Return dates and times in UTC, NaT where missing."""
         found = as_moments(column, self.style or "ISO8601")
         bad = column[column.notna() & found.isna()]
         self._refuse(bad, "dates", "Write them as in training.")
-        return decimal_years(found)
+        return found
+
+    def values(self, column: pd.Series) -> Array:
+        """Return decimal years, NaN where missing."""
+        return decimal_years(self.moments(column))
+
+    def encode(self, column: pd.Series) -> list[Array]:
+        """Return the columns of numbers that stand for a column."""
+        moments = self.moments(column)
+        missing = moments.isna().to_numpy()
+        years, *gaps = self.encoded(decimal_years(moments))
+        parts = [
+            np.where(missing, filling, PARTS[name].values(moments)) for name, filling in self.parts
+        ]
+        return [years, *parts, *gaps]
 
 
 @dataclass(frozen=True)
@@ -141,9 +176,9 @@ class Category:
     levels: list[str]
 
     @property
-    def labels(self) -> list[list[str]]:
-        """Labels of the numbers of the encoded column."""
-        return [self.levels]
+    def labels(self) -> dict[str, list[str]]:
+        """Labels of the numbers of the encoded column, which has the same name."""
+        return {"": self.levels}
 
     @property
     def example(self) -> object:
@@ -197,13 +232,13 @@ def encoded_names(columns: Sequence[Column]) -> list[list[str]]:
     """Return the names of the encoded columns of each column, all of them distinct.
 
     What says that values of ``a`` are missing is ``a is missing``, or ``a is missing (2)`` where
-    the table has a column of that name.
+    the table has a column of that name; parts of dates are ``a, hour`` or ``a, hour (2)``.
     """
     taken, names = {column.name for column in columns}, []
     for column in columns:
         own = [column.name]
-        for _ in column.labels[1:]:
-            wanted = f"{column.name} is missing"
+        for ending in list(column.labels)[1:]:
+            wanted = f"{column.name}{ending}"
             tries = (f"{wanted} ({number})" for number in count(2))
             own.append(next(name for name in chain([wanted], tries) if name not in taken))
         taken.update(own)
@@ -218,6 +253,19 @@ FIELDS: dict[type, dict[str, type]] = {
     Category: {"name": str, "levels": list},
 }
 """Attributes of columns in files, and their types."""
+
+
+def refuse_parts(column: Moment) -> None:
+    """Raise TypeError if what a file has as parts of dates are none, or one is there twice."""
+    parts = column.parts
+    pairs = type(parts) is tuple and all(type(one) is tuple and len(one) == 2 for one in parts)
+    known = pairs and all(type(name) is str and name in PARTS for name, _ in parts)
+    if (
+        not known
+        or len(dict(parts)) < len(parts)
+        or any(type(one) is not float for _, one in parts)
+    ):
+        raise TypeError(f"parts of {column.name!r} are no parts of dates")
 
 
 def plain_numbers(frame: pd.DataFrame) -> dict[str, Array]:

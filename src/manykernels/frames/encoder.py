@@ -22,10 +22,12 @@ from .columns import (
     MOST_NAMED,
     Category,
     Column,
+    Moment,
     Number,
     TableError,
     encoded_names,
     plain_numbers,
+    refuse_parts,
     some_of,
 )
 from .given import as_frame, is_table
@@ -43,7 +45,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     * Numbers, also as people write them (``"1,200"``, ``"$3.50"``, ``"12 %"``), stay numbers.
       Missing ones become the median; where there were some in training, a further column
       ``NAME is missing`` says which (``NAME is missing (2)`` if the table has one of that name).
-    * Dates and time stamps become decimal years: the middle of 2024 is 2024.5.
+    * Dates and time stamps become decimal years: the middle of 2024 is 2024.5. Beside them stand
+      ``NAME, day of the week`` (categories, Monday to Sunday), ``NAME, hour`` (from 0 to 24) and
+      ``NAME, month`` (from 1 to 13; 1.5 is the middle of January), as far as training rows differ
+      in them: in three days of the week at least and over four weeks, in three times of day and
+      over a day, in two months and over a year and a half. All are in UTC; a time without a zone
+      counts as such. Of missing dates each has its median, or the most frequent day of the week.
     * Text, categories and booleans become the numbers of their levels, in alphabetical order. The
       30 most frequent have a level each, the rest is ``(other)``; missing values are a level
       ``(missing)`` if there were some in training. A value that is new, where there is no such
@@ -65,7 +72,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     columns_ : list of Number, Moment or Category
         The columns in use, with medians and levels.
     notes_ : list of str
-        What people should know: which columns are left out, which have rare categories.
+        What people should know: which columns are left out, which have rare categories, what
+        becomes of dates.
     levels_ : dict of str to list of str
         What the numbers 0, 1, .. of encoded columns mean, by their names; none for numbers.
     n_features_in_ : int
@@ -195,6 +203,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return {name: own for name, own in self._encoded.items() if own}
 
     @property
+    def dates(self) -> dict[str, str]:
+        """The encoded columns made of dates: "hour" and other parts, "" for decimal years."""
+        pairs = zip(encoded_names(self.columns_), self.columns_, strict=True)
+        return {
+            name: part
+            for names, column in pairs
+            if isinstance(column, Moment)
+            for name, part in zip(names, ["", *(part for part, _ in column.parts)], strict=False)
+        }
+
+    @property
     def sources(self) -> list[int]:
         """The number, in the table, of the column that each encoded column stands for."""
         places = {name: number for number, name in enumerate(self._names)}
@@ -211,7 +230,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return {
             name: labels
             for names, column in pairs
-            for name, labels in zip(names, column.labels, strict=True)
+            for name, labels in zip(names, column.labels.values(), strict=True)
         }
 
     def _frame(self, X: Any, reset: bool) -> pd.DataFrame:
@@ -261,6 +280,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 kinds = [type(one) for one in (*column.ends, column.slack)]
                 if kinds != [float] * 3:
                     raise TypeError(f"ends of {column.name!r} are no two numbers")
+            if isinstance(column, Moment):
+                refuse_parts(column)
             if isinstance(column, Category) and not all(type(one) is str for one in column.levels):
                 raise TypeError(f"levels of {column.name!r} are no text")
             parts[column.name] = [column.example]

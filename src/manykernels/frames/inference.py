@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..arrays import Array
 from ..inputs import weighted_median
-from ..words import plural
+from ..words import listing, plural
 from .columns import (
     MISSING,
     MOST_NAMED,
@@ -26,6 +26,7 @@ from .columns import (
     plain_numbers,
     some_of,
 )
+from .dates import parts_of_dates
 from .ways import PYTHON, Ways
 from .written import (
     DAYS,
@@ -38,6 +39,7 @@ from .written import (
     is_ambiguous,
     mixed_units,
     mixture,
+    names_zones,
     number_style,
     refuse_objects,
     shown,
@@ -170,7 +172,7 @@ def _learn(
     if as_category or words:
         return _category(name, known, weights, gaps, found)
     if pd.api.types.is_datetime64_any_dtype(known):
-        return _moment(name, known, weights, gaps, "")
+        return _moment(name, known, weights, gaps, "", found)
     if pd.api.types.is_numeric_dtype(known) and not pd.api.types.is_complex_dtype(known):
         return _number(name, known.to_numpy(dtype=float), weights, gaps, keep, found)
     days = as_days(known)
@@ -201,11 +203,19 @@ def _middle(
     return float(weighted_median(values, weights)), gaps, style, ends
 
 
-def _moment(name: str, known: pd.Series, weights: Array, gaps: bool, style: str) -> Moment:
-    """Return a column of dates, given those that are not missing."""
-    years = decimal_years(as_moments(known, style))
+def _moment(
+    name: str, known: pd.Series, weights: Array, gaps: bool, style: str, found: Findings
+) -> Moment:
+    """Return a column of dates, given those that are not missing; note what it becomes."""
+    moments = as_moments(known, style)
+    years = decimal_years(moments)
     slack = min(SLACK, STEPS / len(np.unique(years)))
-    return Moment(name, *_middle(years, weights, gaps, style), slack)
+    parts = parts_of_dates(moments, weights)
+    others = [repr(f"{name}, {part}") for part, _ in parts]
+    becomes = listing(["its decimal year", *others])
+    zone = ", in UTC" if parts and names_zones(known) else ""
+    found.notes.append(f"column {name!r} holds dates: it becomes {becomes}{zone}.")
+    return Moment(name, *_middle(years, weights, gaps, style), slack, parts)
 
 
 def _words(
@@ -226,7 +236,7 @@ def _words(
         return None
     formats = date_formats(known)
     if formats and not is_ambiguous(formats):
-        return _moment(name, known, weights, gaps, formats[0])
+        return _moment(name, known, weights, gaps, formats[0], found)
     if formats:
         found.unusable[name] = (
             f"has dates that may begin with the day or with the month (such as "

@@ -176,6 +176,9 @@ day may follow each."""
 CLOCK = r"(?:,?\s+(\d|[01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?\s*([AaPp][Mm])?)?"
 """A time of day behind a date, if there is one: 19:36, 7:36:05.5 or 7:36 PM."""
 
+ZONE = r":[\d.]+([+-]\d\d:?(?:\d\d)?)$"
+"""The hours and minutes that a time is ahead of UTC, behind it: 19:36:05+02:00."""
+
 DATE_AND_CLOCK = rf"(\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}}){CLOCK}"
 """A date as people write it, and its time of day."""
 
@@ -206,13 +209,22 @@ def as_moments(column: pd.Series, style: str) -> pd.Series:
     if pd.api.types.is_datetime64_any_dtype(column):
         return pd.to_datetime(column, utc=True)
     if pd.api.types.is_numeric_dtype(column):
-        return pd.Series(pd.NaT, index=column.index)
+        return pd.Series(pd.NaT, index=column.index, dtype="datetime64[ns, UTC]")
     words = column.astype(str).str.strip().where(column.notna())
     if style in ("", "ISO8601"):
         return pd.to_datetime(words, format="ISO8601", errors="coerce", utc=True)
     parts = words.astype(object).str.extract(f"^{DATE_AND_CLOCK}$")
     days = pd.to_datetime(parts[0], format=style, errors="coerce", utc=True)
     return days + _clock(parts[1], parts[2], parts[3], parts[4])
+
+
+def names_zones(column: pd.Series) -> bool:
+    """Tell whether a column of dates says that some are of another time zone than UTC."""
+    if pd.api.types.is_datetime64_any_dtype(column):
+        zone = getattr(getattr(column.dtype, "pyarrow_dtype", column.dtype), "tz", None)
+        return zone is not None and str(zone) != "UTC"
+    shifts = column.astype(str).str.strip().str.extract(ZONE)[0].dropna()
+    return bool(shifts.str.contains("[1-9]").any())
 
 
 def _clock(hours: pd.Series, minutes: pd.Series, seconds: pd.Series, half: pd.Series) -> pd.Series:

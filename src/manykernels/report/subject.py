@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from ..baselines.simple import SimpleModels
 from ..baselines.versus import remarks
 from ..estimators.apart import taken_apart
 from ..estimators.validation import column_names
-from ..frames import Moment, TableEncoder
+from ..frames import TableEncoder
 from ..function import AnovaTerms, Terms, mattering
 from ..how_sure import HowSure, how_sure_of
 from ..inputs import refuse_target_size
@@ -73,8 +73,9 @@ class Subject:
         What many sets of rows say of the terms.
     measured : bool
         Whether scores are to be those on the rows given, whatever the summary says.
-    dates : frozenset of str
-        Columns whose numbers are decimal years of dates.
+    dates : mapping
+        What the numbers of columns made of dates are, by the column's name: a part of a date, such
+        as "hour", or "" for decimal years.
     """
 
     estimator: Any
@@ -87,7 +88,7 @@ class Subject:
     simple: SimpleModels | None = None
     how_sure: HowSure | None = None
     measured: bool = False
-    dates: frozenset[str] = frozenset()
+    dates: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def believed(self) -> bool:
@@ -243,7 +244,7 @@ class Subject:
         entries = np.asarray(whole.todense() if hasattr(whole, "todense") else whole).ravel()
         name = self.columns[column]
         low, high = (float(entries[row]) for row in rows)
-        return two_entries(low, high, self.levels.get(name), name in self.dates)
+        return two_entries(low, high, self.levels.get(name), self.dates.get(name))
 
 
 def subject_of(
@@ -293,12 +294,16 @@ def subject_of(
     return Subject(estimator, rows, targets, names, *fields)
 
 
-def dates_of(model: Any) -> frozenset[str]:
-    """Return the names of columns that an encoder of the model turns into decimal years."""
+def dates_of(model: Any) -> dict[str, str]:
+    """Return the columns that an encoder of the model makes of dates, with the parts they are."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     encoders = [getattr(one, "encoder", getattr(one, "encoder_", one)) for one in steps]
-    found = (one.columns_ for one in encoders if isinstance(one, TableEncoder))
-    return frozenset(c.name for columns in found for c in columns if isinstance(c, Moment))
+    return {
+        name: part
+        for one in encoders
+        if isinstance(one, TableEncoder)
+        for name, part in one.dates.items()
+    }
 
 
 def simple_models(

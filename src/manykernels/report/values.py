@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from ..frames.dates import HOUR
 from ..frames.written import YEAR
 from ..words import MINUS, number
 
@@ -17,16 +18,22 @@ SEPARATED = 10_000
 
 
 def two_entries(
-    low: float, high: float, levels: Mapping[Any, Any] | Sequence[Any] | None, date: bool
+    low: float,
+    high: float,
+    levels: Mapping[Any, Any] | Sequence[Any] | None,
+    part: str | None = None,
 ) -> tuple[str, str]:
     """Return two entries of one column as texts that tell them apart.
 
-    ``levels`` says what codes mean, and ``date`` that numbers are decimal years.
+    ``levels`` says what codes mean, and ``part`` which part of a date numbers are: "" says that
+    they are decimal years.
     """
     if levels is not None:
         return level(levels, low), level(levels, high)
-    if date:
+    if part == "":
         return two_dates(low, high)
+    if part == HOUR:
+        return two_times(low, high)
     for digits in range(FEWEST_DIGITS, MOST_DIGITS + 1):
         texts = plain(low, digits), plain(high, digits)
         if low == high or texts[0] != texts[1]:
@@ -68,6 +75,21 @@ def two_dates(low: float, high: float) -> tuple[str, str]:
         return first.date().isoformat(), last.date().isoformat()
     fine = "seconds" if first.replace(second=0) == last.replace(second=0) else "minutes"
     return first.isoformat(" ", fine), last.isoformat(" ", fine)
+
+
+def two_times(low: float, high: float) -> tuple[str, str]:
+    """Return two hours since midnight as times of day, with seconds where the minutes are the same.
+
+    Examples
+    --------
+    >>> two_times(8.5, 23.25)
+    ('08:30', '23:15')
+    """
+    seconds = [min(round(3600 * value), 86_399) for value in (low, high)]
+    texts = [f"{one // 3600:02}:{one // 60 % 60:02}" for one in seconds]
+    if texts[0] == texts[1] and low != high:
+        texts = [f"{text}:{one % 60:02}" for text, one in zip(texts, seconds, strict=True)]
+    return texts[0], texts[1]
 
 
 def level(levels: Mapping[Any, Any] | Sequence[Any], value: float) -> str:
