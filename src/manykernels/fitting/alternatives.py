@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..kernels import only_linear
 from ..limits import JUDGED_ROWS, PLAIN_STRENGTH, WIDTH_COLUMNS, WIDTH_ROWS
 from ..memory import NoRoomError
 from ..notices import notify, setting
+from ..registry import AUTO
 from ..rows import Prepared
 from ..spec import Spec, Widths
 from .crossval import Choice, crossval, splits_of
@@ -94,7 +95,9 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
     able, notes = affordable(spec, rows, count)
     if not rows.in_memory or count < FEWEST_JUDGED:
         reason = "rows are in parts" if not rows.in_memory else f"there are {count} rows only"
-        only = able[0] if rows.in_memory else next(one for one in able if one.label == "auto")
+        only = able[0]
+        if not rows.in_memory:
+            only = next((one for one in able if one.label == AUTO), able[0])
         if rows.in_memory and np.isnan(only.strength):  # too few for folds, too
             only = replace(only, search=None, strength=PLAIN_STRENGTH)
         return Verdict(only, None, None, {}, f"{only.label!r} without a comparison: {reason}.")
@@ -102,6 +105,7 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
     whole = judged is rows
     losses: dict[str, Array] = {}
     found: dict[str, tuple[Choice, Prepared | None]] = {}
+    shared = set(range(len(splits)))  # folds in which all have a model
     watch, cut_short, late = current(), False, False
     total, done, clock = sum(EFFORT[one.label] for one in able), 0, deadline.current().part(JUDGING)
     share = judging(able, len(splits), rows.count)
@@ -127,8 +131,13 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
                 raise
             notes.append(f"{one.label!r} was not tried: it takes more memory than a fit may hold")
             continue
-        losses[one.label] = _losses(one, choice, judged)
-        found[one.label] = choice, prepared if whole else None
+        common = shared & {fold.number for fold in choice.folds}
+        if not common:  # there was time for a model in other folds
+            notes.append(f"{one.label!r} was not compared: there was no time")
+            late = True
+            continue
+        shared, found[one.label] = common, (choice, prepared if whole else None)
+        losses = {label: _losses(spec, own, judged, shared) for label, (own, _) in found.items()}
         best = min(losses, key=lambda label: losses[label].sum())
         for label, (known, _) in found.items():  # what is not the best so far holds no rows
             if label not in (best, able[0].label):
@@ -150,7 +159,7 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
         watch.within("", share, 1.0)
     chosen = next(one for one in able if one.label == taken)
     means = {label: float(parts.sum()) for label, parts in losses.items()}
-    words = _words(taken, means, judged.count, len(splits), notes)
+    words = _words(taken, means, judged.count, len(shared), notes)
     choice, ready = found[taken]
     if whole:
         return Verdict(chosen, choice, ready, means, words, cut_short)
@@ -231,12 +240,14 @@ def _judged(spec: Spec, rows: Any) -> tuple[Any, list[tuple[Array, Array]]]:
     return judged, splits_of(search, judged)
 
 
-def _losses(spec: Spec, choice: Choice, rows: Any) -> Array:
-    """Return what each row left out adds to the mean loss, in the order of the folds."""
+def _losses(spec: Spec, choice: Choice, rows: Any, shared: Collection[int]) -> Array:
+    """Return what each row left out adds to the mean loss over some folds, in their order."""
     parts = []
     for fold in choice.folds:
+        if fold.number not in shared:
+            continue
         weights = rows.weights[fold.test]
-        share = weights / weights.sum() / len(choice.folds)
+        share = weights / weights.sum() / len(shared)
         assert fold.predictions is not None
         values = spec.loss.value(rows.y[fold.test], fold.predictions - rows.centre)
         parts.append(share * values.sum(axis=1))
