@@ -338,3 +338,18 @@ def test_a_fit_by_far_too_few_draws_names_a_way_out():
     result.certificate = Certificate(0.5, 0.5, "bound")
     with pytest.warns(ConvergenceWarning, match="Raise max_iter or max_time"):
         warn_of(spec, result)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, {"kernels": "linear", "alpha": 0.1, "degree": 1}),
+        ({"kernels": "linear", "degree": 1}, {"kernels": "precomputed"}),
+    ],
+)
+def test_nothing_is_left_of_an_earlier_fit(before, after, rng):
+    X = rng.normal(size=(40, 2))
+    y, rows = X[:, 0] + 0.1 * rng.normal(size=40), X @ X.T if "precomputed" in str(after) else X
+    model = MKLRegressor(random_state=0).set_params(**before).fit(X, y).set_params(**after)
+    fresh = clone(model).fit(rows, y)
+    assert set(vars(model.fit(rows, y))) == set(vars(fresh))

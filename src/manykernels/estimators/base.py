@@ -43,6 +43,9 @@ from .validation import (
 if TYPE_CHECKING:
     import pandas as pd
 
+OF_ROWS = frozenset(["n_features_in_", "feature_names_in_", "encoder_", "medians_"])
+"""Attributes that a fit stores as it gathers its rows."""
+
 
 class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Base of all estimators: everything but the method and the kind of target.
@@ -136,8 +139,9 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         outputs = ("term_coef_", "dual_coef_", "intercept_")  # outputs first; of numbers only one
         if not self.labelled:
             kept |= {name: kept[name][0] for name in outputs if name in kept}
-        for name in (*outputs, "alphas_", "alpha_", "n_terms_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
+        fitted = {name for name in vars(self) if name.endswith("_") and not name.startswith("_")}
+        for name in fitted - OF_ROWS:  # of an earlier fit
+            delattr(self, name)
         self.__dict__.update(kept)
 
     def _decision(self, X: Any) -> Array:
