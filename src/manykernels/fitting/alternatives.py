@@ -94,33 +94,23 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
     count = distinct_rows(rows) if rows.in_memory else rows.count
     able, notes = affordable(spec, rows, count)
     if not rows.in_memory or count < FEWEST_JUDGED:
-        reason = "rows are in parts" if not rows.in_memory else f"there are {count} rows only"
-        only = able[0]
-        if not rows.in_memory:
-            only = next((one for one in able if one.label == AUTO), able[0])
-        if rows.in_memory and np.isnan(only.strength):  # too few for folds, too
-            only = replace(only, search=None, strength=PLAIN_STRENGTH)
-        return Verdict(only, None, None, {}, f"{only.label!r} without a comparison: {reason}.")
+        return _unjudged(able, rows, count)
     judged, splits = _judged(spec, rows)
     whole = judged is rows
-    losses: dict[str, Array] = {}
     found: dict[str, tuple[Choice, Prepared | None]] = {}
+    losses: dict[str, Array] = {}
     shared = set(range(len(splits)))  # folds in which all have a model
-    watch, cut_short, late = current(), False, False
     total, done, clock = sum(EFFORT[one.label] for one in able), 0, deadline.current().part(JUDGING)
+    cut_short = late = False
     share = judging(able, len(splits), rows.count)
     for one in able:
+        _tell(one, share * done / total, share / total, len(splits))
         left, done = total - done, done + EFFORT[one.label]
-        if watch is not None:
-            first = done - EFFORT[one.label]
-            folds = choosing(len(splits), isinstance(one.family, Widths))  # no fit to all rows
-            end = first + EFFORT[one.label] / folds
-            watch.within(f"kernels {one.label!r}", share * first / total, share * end / total)
         assert one.search is not None
         limited = replace(one, search=replace(one.search, cv=splits)).kept_at("judged", one.label)
         limited = limited.on_rows(judged.count, len(rows.names))
         try:
-            with keeping(clock.part(EFFORT[one.label] / left)) as own:
+            with keeping(clock.part(EFFORT[one.label] / left)) as part:
                 choice, prepared, cut_short = crossval(limited, judged)
         except OutOfTimeError:  # it is not judged
             notes.append(f"{one.label!r} was not tried: there was no time")
@@ -137,12 +127,12 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
             late = True
             continue
         shared, found[one.label] = common, (choice, prepared if whole else None)
-        losses = {label: _losses(spec, own, judged, shared) for label, (own, _) in found.items()}
+        losses = {label: _losses(spec, own[0], judged, shared) for label, own in found.items()}
         best = min(losses, key=lambda label: losses[label].sum())
         for label, (known, _) in found.items():  # what is not the best so far holds no rows
             if label not in (best, able[0].label):
                 found[label] = known, None
-        cut_short = cut_short and not own.passed
+        cut_short = cut_short and not part.passed
         if cut_short:  # by Ctrl-C: what is known so far decides
             break
     if not losses:
@@ -155,7 +145,7 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
             f"ask for one kind: {setting('kernels')}.",
             ConvergenceWarning,
         )
-    if watch is not None:
+    if (watch := current()) is not None:
         watch.within("", share, 1.0)
     chosen = next(one for one in able if one.label == taken)
     means = {label: float(parts.sum()) for label, parts in losses.items()}
@@ -167,6 +157,28 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
         scaled = replace(choice, size=choice.size * judged.count / rows.count)
         return Verdict(chosen, scaled, None, means, words, cut_short)
     return Verdict(chosen, None, None, means, words, cut_short)
+
+
+def _unjudged(able: Sequence[Spec], rows: Any, count: int) -> Verdict:
+    """Return what is taken without a look at rows left out: rows are in parts, or too few."""
+    only, reason = able[0], f"there are {count} rows only"
+    if not rows.in_memory:
+        reason = "rows are in parts"
+        only = next((one for one in able if one.label == AUTO), only)
+    elif np.isnan(only.strength):  # too few for folds, too
+        only = replace(only, search=None, strength=PLAIN_STRENGTH)
+    return Verdict(only, None, None, {}, f"{only.label!r} without a comparison: {reason}.")
+
+
+def _tell(one: Spec, first: float, unit: float, folds: int) -> None:
+    """Tell who watches the fit which alternative is next, and its part of the whole work.
+
+    ``first`` is where it begins, ``unit`` the share of a unit of effort.
+    """
+    watch = current()
+    if watch is not None:
+        parts = choosing(folds, isinstance(one.family, Widths))  # no fit to all rows
+        watch.within(f"kernels {one.label!r}", first, first + unit * EFFORT[one.label] / parts)
 
 
 JUDGING = 0.7
