@@ -1,6 +1,7 @@
 """Nothing set: which kind of model is chosen, and what is said of it."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,9 @@ from sklearn.preprocessing import StandardScaler
 
 from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, TableEncoder
 from manykernels.deadline import OutOfTimeError
+from manykernels.fitting import alternatives
 from manykernels.fitting.alternatives import affordable
+from manykernels.fitting.crossval import crossval
 from manykernels.notices import named_as_options
 from manykernels.spec import affordable_degree
 from manykernels.specify import kernels_of, specify
@@ -170,3 +173,33 @@ def test_what_does_not_fit_in_memory_is_not_tried(rng):
         model = MKLRegressorCV(max_memory="3MB", random_state=0).fit(X, y)
     assert "'auto' was not tried: it takes more memory than a fit may hold" in model.chosen_
     assert "auto" not in model.kernels_losses_
+
+
+@pytest.mark.parametrize("known", [[0, 2], [4]])
+def test_kinds_are_compared_on_the_folds_in_which_all_have_a_model(monkeypatch, rng, known):
+    def cut(spec, rows):
+        choice, prepared, interrupted = crossval(spec, rows)
+        own = {"ridge": [0, 1, 2, 3], "monomials": known}.get(spec.label, range(5))
+        folds = tuple(fold for fold in choice.folds if fold.number in own)
+        return replace(choice, folds=folds), prepared, interrupted
+
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=60)
+    plain = MKLRegressor(random_state=0).fit(X, y)
+    monkeypatch.setattr(alternatives, "crossval", cut)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = MKLRegressor(random_state=0).fit(X, y)
+    assert (f"({'2' if known == [0, 2] else '4'} folds of 60 rows)") in model.chosen_
+    assert model.kernels_ != "ridge"
+    assert ("'monomials' was not compared: there was no time" in model.chosen_) == (known == [4])
+    assert set(model.kernels_losses_) <= set(plain.kernels_losses_)
+
+
+def test_few_rows_in_parts_have_the_simplest_model(rng):
+    parts = pytest.importorskip("dask.array")
+    X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    rows = parts.from_array(X, chunks=(10, 2)), parts.from_array(y, chunks=10)
+    model = MKLRegressor().fit(*rows)
+    assert model.chosen_ == "'ridge' without a comparison: rows are in parts."
+    assert np.all(np.isfinite(model.predict(X)))

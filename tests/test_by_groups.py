@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from manykernels import MKLClassifierCV, MKLRegressorCV
 from manykernels.cli.app import app
-from manykernels.fitting import alternatives, splits
+from manykernels.fitting import alternatives, crossval, splits
 from manykernels.fitting.crossval import splits_of
 from manykernels.frames.subjects import names_subjects, repeated_subjects
 from manykernels.tables import Settings, TableError, fit_table, split_table
@@ -76,6 +76,35 @@ def test_groups_stay_together_where_the_kind_is_chosen(monkeypatch, rows_for_one
         model.fit(X, y, groups=groups)
     assert len(seen) == (1 if rows_for_one_split == 10 else 5)
     assert not any(seen)
+
+
+@pytest.mark.parametrize("cv", [None, TimeSeriesSplit(3)])
+def test_groups_and_times_are_those_of_the_rows_in_the_fits_before_widths(monkeypatch, cv):
+    table = visits().sort_values("day")
+    X = table[["age", "dose"]].to_numpy()
+    X, y = np.vstack([X, X[-3:]]), np.append(table["y"], table["y"][-3:])  # some rows twice
+    patients = np.append(table["patient"], table["patient"][-3:])
+    groups = patients if cv is None else None
+    places = {row: place for place, row in enumerate(map(tuple, X[: len(table)].tolist()))}
+    looked, folds_of = [], splits.folds_of
+
+    def noted(rows, cv):
+        found = list(folds_of(rows, cv))
+        own = np.array([places[tuple(row)] for row in rows.X.tolist()])
+        looked.extend((own[train], own[test]) for train, test in found)
+        return iter(found)
+
+    monkeypatch.setattr(crossval, "folds_of", noted)
+    model = MKLRegressorCV(kernels="both", cv=cv, n_alphas=2, max_iter=1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y, groups=groups)
+    assert len(looked) > 5  # of spline terms, too
+    for train, test in looked:
+        if cv is None:
+            assert not set(patients[train]) & set(patients[test])
+        else:
+            assert train.max() < test.min()
 
 
 def test_drawn_groups_are_whole():

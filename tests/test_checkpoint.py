@@ -357,6 +357,36 @@ def test_folds_of_an_iterator_are_told_by_their_rows(rng, tmp_path, killer):
     np.testing.assert_allclose(found.score_path_, plain.score_path_, rtol=1e-12)
 
 
+@pytest.mark.parametrize("told_by", ["folds", "groups"])
+def test_the_last_fit_is_that_of_the_setting_that_is_chosen(told_by, rng, tmp_path, monkeypatch):
+    X, y = data(rng, 80)
+    plain = MKLRegressorCV(p=1, degree=2, n_alphas=12, random_state=0)
+    kept = clone(plain).set_params(checkpoint=tmp_path)
+    folds = list(KFold(5).split(X)), [(np.arange(12), np.arange(12, 80))]
+    groups = np.arange(80) // 4, y > np.median(y)
+
+    def fitted(model, number):
+        if told_by == "groups":
+            return clone(model).fit(X, y, groups=groups[number])
+        return clone(model).set_params(cv=iter(folds[number])).fit(X, y)
+
+    put = folder.Checkpoint._put
+
+    def killed_at_the_end(checkpoint, slot, state):
+        put(checkpoint, slot, state)
+        if slot.name.endswith("all rows/answer"):
+            raise Killed
+
+    monkeypatch.setattr(folder, "WRITING_SHARE", np.inf)
+    monkeypatch.setattr(folder.Checkpoint, "_put", killed_at_the_end)
+    with pytest.raises(Killed):
+        fitted(kept, 0)
+    monkeypatch.setattr(folder.Checkpoint, "_put", put)
+    known = fitted(plain, 1)
+    assert known.alpha_ != fitted(plain, 0).alpha_
+    np.testing.assert_allclose(fitted(kept, 1).objective_, known.objective_, rtol=1e-12)
+
+
 def test_nothing_is_written_without_a_folder(rng, tmp_path, killer, monkeypatch):
     monkeypatch.chdir(tmp_path)
     MKLRegressorCV(degree=2, n_alphas=3, cv=2).fit(*data(rng))

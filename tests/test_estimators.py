@@ -340,10 +340,16 @@ def test_a_fit_by_far_too_few_draws_names_a_way_out():
         warn_of(spec, result)
 
 
-def test_a_refit_keeps_nothing_of_the_fit_before(rng):
-    X = rng.normal(size=(60, 3))
-    y = X[:, 0] + 0.3 * rng.normal(size=60)
-    chosen = MKLRegressor().fit(X, y)
-    assert "chosen_" in vars(chosen)
-    again = chosen.set_params(alpha=0.1, p=1).fit(X, y)
-    assert vars(again).keys() == vars(MKLRegressor(alpha=0.1, p=1).fit(X, y)).keys()
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, {"kernels": "linear", "alpha": 0.1, "degree": 1}),
+        ({"kernels": "linear", "degree": 1}, {"kernels": "precomputed"}),
+    ],
+)
+def test_nothing_is_left_of_an_earlier_fit(before, after, rng):
+    X = rng.normal(size=(40, 2))
+    y, rows = X[:, 0] + 0.1 * rng.normal(size=40), X @ X.T if "precomputed" in str(after) else X
+    model = MKLRegressor(random_state=0).set_params(**before).fit(X, y).set_params(**after)
+    fresh = clone(model).fit(rows, y)
+    assert set(vars(model.fit(rows, y))) == set(vars(fresh))

@@ -487,6 +487,18 @@ def test_none_at_prediction_is_missing(kind):
     np.testing.assert_array_equal(model.predict(objects), known)
 
 
+@pytest.mark.parametrize("kind", ["datetime64[ns]", object, "category"])
+def test_dates_as_categories_do_not_depend_on_each_other(kind):
+    days = pd.to_datetime(["2024-01-01", "2024-01-02"] * 20)
+    table = pd.DataFrame({"day": days, "x": np.arange(40.0) ** 1.5}).astype({"day": kind})
+    encoder = TableEncoder(categories=["day"]).fit(table)
+    assert encoder.levels_ == {"day": ["2024-01-01", "2024-01-02"]}
+    times = pd.to_datetime(["2024-01-02 00:00", "2024-01-01 00:00", "2024-01-02 10:00"])
+    new = pd.DataFrame({"day": times, "x": 1.0}).astype({"day": kind})
+    with pytest.warns(UserWarning, match="such as '2024-01-02 10:00:00'; they count as average"):
+        assert encoder.transform(new)[:, 0].tolist() == [1, 0, -1]
+
+
 def test_tables_of_numbers_change_nothing():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(50, 3)), columns=list("abc"))

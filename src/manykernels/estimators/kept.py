@@ -67,7 +67,7 @@ def _known_by(rows: Rows) -> Any:
     """Return all that tells rows from others."""
     if isinstance(rows, MemoryRows):
         values = rows.X, rows.y, rows.weights, rows.classes
-        return *values, rows.names, rows.centre, rows.pairwise
+        return *values, rows.names, rows.centre, rows.pairwise, rows.groups
     assert isinstance(rows, PartedRows)
     return rows.names, rows.labelled, rows.total(_block_key)  # one pass
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..kernels import only_linear
 from ..limits import JUDGED_ROWS, PLAIN_STRENGTH, WIDTH_COLUMNS, WIDTH_ROWS
 from ..memory import NoRoomError
 from ..notices import notify, setting
+from ..registry import AUTO
 from ..rows import Prepared
 from ..spec import Spec, Widths
 from .crossval import Choice, crossval, splits_of
@@ -93,30 +94,23 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
     count = distinct_rows(rows) if rows.in_memory else rows.count
     able, notes = affordable(spec, rows, count)
     if not rows.in_memory or count < FEWEST_JUDGED:
-        reason = "rows are in parts" if not rows.in_memory else f"there are {count} rows only"
-        only = able[0] if rows.in_memory else next(one for one in able if one.label == "auto")
-        if rows.in_memory and np.isnan(only.strength):  # too few for folds, too
-            only = replace(only, search=None, strength=PLAIN_STRENGTH)
-        return Verdict(only, None, None, {}, f"{only.label!r} without a comparison: {reason}.")
+        return _unjudged(able, rows, count)
     judged, splits = _judged(spec, rows)
     whole = judged is rows
-    losses: dict[str, Array] = {}
     found: dict[str, tuple[Choice, Prepared | None]] = {}
-    watch, cut_short, late = current(), False, False
+    losses: dict[str, Array] = {}
+    shared = set(range(len(splits)))  # folds in which all have a model
     total, done, clock = sum(EFFORT[one.label] for one in able), 0, deadline.current().part(JUDGING)
+    cut_short = late = False
     share = judging(able, len(splits), rows.count)
     for one in able:
+        _tell(one, share * done / total, share / total, len(splits))
         left, done = total - done, done + EFFORT[one.label]
-        if watch is not None:
-            first = done - EFFORT[one.label]
-            folds = choosing(len(splits), isinstance(one.family, Widths))  # no fit to all rows
-            end = first + EFFORT[one.label] / folds
-            watch.within(f"kernels {one.label!r}", share * first / total, share * end / total)
         assert one.search is not None
         limited = replace(one, search=replace(one.search, cv=splits)).kept_at("judged", one.label)
         limited = limited.on_rows(judged.count, len(rows.names))
         try:
-            with keeping(clock.part(EFFORT[one.label] / left)) as own:
+            with keeping(clock.part(EFFORT[one.label] / left)) as part:
                 choice, prepared, cut_short = crossval(limited, judged)
         except OutOfTimeError:  # it is not judged
             notes.append(f"{one.label!r} was not tried: there was no time")
@@ -127,13 +121,18 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
                 raise
             notes.append(f"{one.label!r} was not tried: it takes more memory than a fit may hold")
             continue
-        losses[one.label] = _losses(one, choice, judged)
-        found[one.label] = choice, prepared if whole else None
+        common = shared & {fold.number for fold in choice.folds}
+        if not common:  # there was time for a model in other folds
+            notes.append(f"{one.label!r} was not compared: there was no time")
+            late = True
+            continue
+        shared, found[one.label] = common, (choice, prepared if whole else None)
+        losses = {label: _losses(spec, own[0], judged, shared) for label, own in found.items()}
         best = min(losses, key=lambda label: losses[label].sum())
         for label, (known, _) in found.items():  # what is not the best so far holds no rows
             if label not in (best, able[0].label):
                 found[label] = known, None
-        cut_short = cut_short and not own.passed
+        cut_short = cut_short and not part.passed
         if cut_short:  # by Ctrl-C: what is known so far decides
             break
     if not losses:
@@ -146,11 +145,11 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
             f"ask for one kind: {setting('kernels')}.",
             ConvergenceWarning,
         )
-    if watch is not None:
+    if (watch := current()) is not None:
         watch.within("", share, 1.0)
     chosen = next(one for one in able if one.label == taken)
     means = {label: float(parts.sum()) for label, parts in losses.items()}
-    words = _words(taken, means, judged.count, len(splits), notes)
+    words = _words(taken, means, judged.count, len(shared), notes)
     choice, ready = found[taken]
     if whole:
         return Verdict(chosen, choice, ready, means, words, cut_short)
@@ -158,6 +157,28 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
         scaled = replace(choice, size=choice.size * judged.count / rows.count)
         return Verdict(chosen, scaled, None, means, words, cut_short)
     return Verdict(chosen, None, None, means, words, cut_short)
+
+
+def _unjudged(able: Sequence[Spec], rows: Any, count: int) -> Verdict:
+    """Return what is taken without a look at rows left out: rows are in parts, or too few."""
+    only, reason = able[0], f"there are {count} rows only"
+    if not rows.in_memory:
+        reason = "rows are in parts"
+        only = next((one for one in able if one.label == AUTO), only)
+    elif np.isnan(only.strength):  # too few for folds, too
+        only = replace(only, search=None, strength=PLAIN_STRENGTH)
+    return Verdict(only, None, None, {}, f"{only.label!r} without a comparison: {reason}.")
+
+
+def _tell(one: Spec, first: float, unit: float, folds: int) -> None:
+    """Tell who watches the fit which alternative is next, and its part of the whole work.
+
+    ``first`` is where it begins, ``unit`` the share of a unit of effort.
+    """
+    watch = current()
+    if watch is not None:
+        parts = choosing(folds, isinstance(one.family, Widths))  # no fit to all rows
+        watch.within(f"kernels {one.label!r}", first, first + unit * EFFORT[one.label] / parts)
 
 
 JUDGING = 0.7
@@ -231,12 +252,14 @@ def _judged(spec: Spec, rows: Any) -> tuple[Any, list[tuple[Array, Array]]]:
     return judged, splits_of(search, judged)
 
 
-def _losses(spec: Spec, choice: Choice, rows: Any) -> Array:
-    """Return what each row left out adds to the mean loss, in the order of the folds."""
+def _losses(spec: Spec, choice: Choice, rows: Any, shared: Collection[int]) -> Array:
+    """Return what each row left out adds to the mean loss over some folds, in their order."""
     parts = []
     for fold in choice.folds:
+        if fold.number not in shared:
+            continue
         weights = rows.weights[fold.test]
-        share = weights / weights.sum() / len(choice.folds)
+        share = weights / weights.sum() / len(shared)
         assert fold.predictions is not None
         values = spec.loss.value(rows.y[fold.test], fold.predictions - rows.centre)
         parts.append(share * values.sum(axis=1))

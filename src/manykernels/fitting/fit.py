@@ -21,6 +21,7 @@ from ..spec import Spec, Widths
 from .alternatives import best_alternative
 from .both import with_terms
 from .crossval import Choice, crossval
+from .kept import setting_digits
 from .progress import Progress, choosing, watching
 
 
@@ -104,6 +105,8 @@ def settle(spec: Spec, rows: Rows, choice: Choice, prepared: Prepared | None) ->
         ready = settled if spec.first is None else with_terms(settled, rows)
         prepared = rows.prepare(ready, choice.degree)
     start = choice.folds[0].result if len(choice.folds) == 1 else None
+    if settled.slot is not None:
+        settled = settled.kept_at(setting_digits(settled))
     return replace(weigh(settled, rows, prepared, start), choice=choice)
 
 

@@ -62,12 +62,15 @@ class FoldModel:
     result : Result or None
         What the solver returned, where the fit to all rows starts from it: widths that were learnt
         on the only fold.
+    number : int
+        Which of the folds it is, from 0: where the time was over early, some have no model.
     """
 
     test: Array
     predictions: Array | None
     function: Function
     result: Result | None = None
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -174,6 +177,6 @@ class FoldRows:
             learnt = without_shares(family, result, fits.centre)
             function = Function(prepared.kernels, prepared.scaler, learnt, self.classes)
             first = result if widths and fold.of == 1 else None
-            model = FoldModel(fold.test, values, function, first)
+            model = FoldModel(fold.test, values, function, first, fold.number)
             cut = result.interrupted or current_deadline().passed
             yield Scored(model, -float(losses.sum()), losses, *flags, cut)

@@ -37,6 +37,15 @@ def kept_by_fold(spec: Spec, folds: Sequence[Fold]) -> list[Spec]:
     return specs
 
 
+def setting_digits(spec: Spec) -> str:
+    """Return the digits that the fit of a setting that was chosen is kept under.
+
+    With other folds than the process before had, of an iterator, another one may be chosen.
+    """
+    setting = {"degrees": spec.degrees, "exponents": spec.exponents, "strength": spec.strength}
+    return fingerprint(**setting, solver=spec.solver)[:NAME_DIGITS]
+
+
 class KeptPath:
     """The models of a candidate in a fold, kept in chunks; and the last one, with its memory.
 

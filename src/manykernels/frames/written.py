@@ -37,13 +37,22 @@ def as_words(column: pd.Series) -> pd.Series:
     if isinstance(column.dtype, pd.CategoricalDtype):
         names = [*as_words(column.cat.categories.to_series()), ""]
         return pd.Series([names[code] for code in column.cat.codes], column.index, dtype=object)
+    if pd.api.types.is_datetime64_any_dtype(column):  # as text all together, one depends on others
+        codes, moments = pd.factorize(column)
+        names = [*map(word, moments), ""]
+        return pd.Series([names[code] for code in codes], column.index, dtype=object)
     if column.dtype != object and not pd.api.types.is_numeric_dtype(column):
         return column.astype(str).str.strip()
     return pd.Series([word(value) for value in column], column.index, dtype=object)
 
 
 def word(value: Any) -> str:
-    """Return a value as text; whole numbers look the same whether integers or floats."""
+    """Return a value as text; whole numbers look the same whether integers or floats.
+
+    A moment at midnight is written as its date.
+    """
+    if isinstance(value, datetime) and not pd.isna(value) and value.tzinfo is None:
+        return str(value).removesuffix(" 00:00:00")
     if isinstance(value, float | np.floating | Fraction) and isfinite(value):
         value = float(value)
         return str(int(value)) if value.is_integer() else repr(value)

@@ -129,9 +129,14 @@ class MemoryRows:
         return replace(self, X=X, y=self.y[rows], weights=self.weights[rows], groups=groups)
 
     def distinct(self) -> MemoryRows:
-        """Return the rows with those of the same values and targets as one; see ``distinct.py``."""
+        """Return the rows with those of the same values and targets as one; see ``distinct.py``.
+
+        Rows in the order of time stay in it.
+        """
         own = distinct(self.X, self.y, self.weights)
-        return replace(self, X=self.X[own.first], y=self.y[own.first], weights=own.weights)
+        if self.ordered:
+            own = own.take(np.argsort(own.first))
+        return replace(self._some(own.first, own.first), weights=own.weights)
 
     def prepare(self, spec: Spec, degree: int) -> MemoryPrepared:
         """Standardise the columns of the rows of positive weight and fit the base kernels.
