@@ -208,7 +208,7 @@ def test_tables(table_model):
     model, table = table_model
     new = table.iloc[:60].reset_index(drop=True)
     new.loc[0:2, 'the "kind"'] = ["never seen", "A'B", "  π\t"]
-    new.loc[3:5, 'the "kind"'] = ["nan", "(missing)", "(other)"]
+    new.loc[4:5, 'the "kind"'] = ["(missing)", "(other)"]
     new.loc[6, "code'"] = 7.0
     new.loc[7, "area m²"] = 1e9
     new.loc[8, "day\nof"] = pd.Timestamp("1900-02-28 23:59:59")

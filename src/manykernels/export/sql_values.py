@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from math import isfinite
 from typing import Any
 
 from ..frames.dates import DAY_OF_WEEK, HOUR, MONTH
-from ..frames.written import YEAR, word
+from ..frames.written import YEAR
 from .formula import Formula
 from .sources import Source
+from .sql_categories import category
 
 ROW = "manykernels_row"
 """Name of the column that numbers the rows."""
@@ -113,7 +112,7 @@ def _value(j: int, seen: int, source: Source, formula: Formula) -> str:
     if source.kind == "missing":
         return f"CASE WHEN {gap} THEN {standard(1.0)} ELSE {standard(0.0)} END"
     if source.kind == "category":
-        return _category(j, source, standard)
+        return category(j, source, standard, literal)
     filled = "NULL" if source.middle is None else standard(source.middle)
     if source.kind == "moment":
         value = f"p.k{j}"
@@ -127,56 +126,6 @@ def _value(j: int, seen: int, source: Source, formula: Formula) -> str:
         f"CASE WHEN {gap} THEN {filled} WHEN {fits} "
         f"THEN ({value} - {number(shift)}) / {number(scale)} ELSE NULL END"
     )
-
-
-def _category(j: int, source: Source, standard: Any) -> str:
-    assert source.codes is not None
-    codes, x = source.codes, f"p.x{j}"
-    cases, decimals = [], []
-    seen: dict[str, str] = {}
-    for level, code in codes.items():
-        variants = _variants(level)
-        texts = [level, *(other for other in variants if other not in codes)]
-        for text in [*texts, *(other for other in variants if other in codes)]:
-            if text in codes and not _variants(text):
-                continue  # text that is no number as it would be written
-            if seen.setdefault(text, level) != level:
-                raise ValueError(
-                    f"the model cannot be written as SQL, which may not tell the categories "
-                    f"{level} and {seen[text]} of {source.column!r} apart. Export it to Python."
-                )
-        listed = ", ".join(literal(text) for text in dict.fromkeys(texts))
-        cases.append(f"WHEN {x} IN ({listed}) THEN {standard(code)}")
-        if _is_decimal(level):
-            # Decimal types write 7 as 7.000.
-            bare = f"instr({x}, '.') > 0 AND rtrim(rtrim({x}, '0'), '.') = {literal(level)}"
-            decimals.append(f"WHEN {bare} THEN {standard(code)}")
-    return (
-        f"CASE WHEN p.r{j} IS NULL THEN {standard(source.gap)} {' '.join([*cases, *decimals])} "
-        f"ELSE {standard(source.unknown)} END"
-    )
-
-
-def _is_decimal(level: str) -> bool:
-    return bool(re.fullmatch(r"-?\d+(\.\d*[1-9])?", level, re.ASCII))
-
-
-def _variants(level: str) -> list[str]:
-    """Return how a database may write what Python writes as a level: numbers, true and false."""
-    if level in ("True", "False"):
-        return [level.lower(), str(int(level == "True"))]
-    try:
-        value = float(level)
-    except ValueError:
-        return []
-    if not isfinite(value) or word(value) != level:
-        return []
-    texts = []
-    for text in (repr(value), f"{value:.15g}"):  # SQLite has 15 digits
-        mantissa, mark, power = text.partition("e")
-        texts += [text, text.replace("e+", "e")]
-        texts += [f"{mantissa}.0e{power}"] if mark and "." not in mantissa else []
-    return texts
 
 
 def _clock(text: str) -> str:
