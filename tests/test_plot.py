@@ -28,6 +28,7 @@ from matplotlib.text import Text  # noqa: E402
 
 from manykernels.fitting.choose import carried  # noqa: E402
 from manykernels.plot import (  # noqa: E402
+    CalibrationDisplay,
     ContributionsDisplay,
     ConvergenceDisplay,
     EffectDisplay,
@@ -668,6 +669,52 @@ def test_more_classes_are_a_confusion_matrix(models):
     expected = confusion_matrix(targets, model.predict(rows))
     assert np.array_equal(display.confusion_.im_.get_array(), expected)
     assert tick_names(display.ax_.xaxis) == ["high", "low", "middle"]
+
+
+def luminance(color):
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("paper", [(1.0, 1.0, 1.0), (0.086, 0.094, 0.106)], ids=["light", "dark"])
+@pytest.mark.parametrize("size", [1, 30])
+def test_counts_are_to_be_read_in_all_cells(paper, size):
+    truth, said = np.divmod(np.repeat(np.arange(16), size * np.arange(16) + size), 4)
+    PredictionsDisplay(truth, said, score=0.5, classes=range(4)).plot()
+    ax = pyplot.gcf().axes[0]
+    image = ax.get_images()[0]
+    texts = [text for text in ax.texts if text.get_text()]
+    assert [text.get_text() for text in texts] == [str(size * (k + 1)) for k in range(16)]
+    for text in texts:
+        column, row = text.get_position()
+        *cell, clear = image.cmap(image.norm(image.get_array()[int(row), int(column)]))
+        behind = luminance(clear * np.array(cell) + (1 - clear) * np.array(paper))
+        color, alpha = mpl.colors.to_rgb(text.get_color()), mpl.colors.to_rgba(text.get_color())[3]
+        assert alpha == 1
+        if color == (0, 0, 0) and paper[0] < 0.5:  # the colour of the page's text
+            color = (0.91, 0.91, 0.89)
+        light, dark = sorted([luminance(color), behind], reverse=True)
+        assert (light + 0.05) / (dark + 0.05) > 3
+
+
+def test_axes_of_a_rare_class_end_near_its_probabilities():
+    chances = np.concatenate([np.linspace(0.001, 0.06, 180), np.linspace(0.02, 0.13, 20)])
+    truth = np.repeat([0, 1], [180, 20])
+    for flip, ends in ((False, (0, 0.2)), (True, (0.8, 1))):
+        said = 1 - chances if flip else chances
+        display = PredictionsDisplay(truth, said, score=0.9, classes=[0, 1]).plot()
+        assert sum(counts.sum() for counts in display.histograms_) == 200
+        assert display.ax_.get_xlim() == pytest.approx(ends, abs=0.011)
+        display = CalibrationDisplay(
+            [1 - p if flip else p for p in (0.01, 0.12)],
+            [1.0 if flip else 0.0, 0.8 if flip else 0.2],
+            [100, 100],
+            "rare",
+        ).plot()
+        assert display.ax_.get_xlim() == pytest.approx((0.7, 1) if flip else (0, 0.3), abs=0.011)
+        assert display.ax_.get_ylim() == display.ax_.get_xlim()
+    whole = CalibrationDisplay([0.1, 0.9], [0.1, 0.8], [100, 100], "all").plot()
+    assert whole.ax_.get_xlim() == (-0.03, 1.03)
 
 
 # Contributions

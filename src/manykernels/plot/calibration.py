@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from .style import BLUE, GREY, FigureDisplay, shorten
+from .style import BLUE, GREY, FigureDisplay, share_ends, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,8 +88,13 @@ class CalibrationDisplay(FigureDisplay):
         shares = self.frequency
         errors = 2 * np.sqrt(shares * (1 - shares) / self.rows)
         reach = np.array([np.minimum(errors, shares), np.minimum(errors, 1 - shares)])
-        ax.plot([0, 1], [0, 1], linestyle="--", color=GREY, linewidth=1.2)
+        low, high = share_ends(
+            np.concatenate([self.predicted, shares - reach[0], shares + reach[1]])
+        )
+        ax.plot([low, high], [low, high], linestyle="--", color=GREY, linewidth=1.2)
         self.points_ = ax.errorbar(self.predicted, shares, reach, fmt="o", color=BLUE, capsize=3)
-        ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
+        room = 0.03 * (high - low)
+        ends = low - room, high + room
+        ax.set(xlim=ends, ylim=ends, aspect="equal")
         ax.set_xlabel(f"predicted probability of {shorten(self.label)}")
         ax.set_ylabel("how often it came true")

@@ -10,7 +10,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..limits import HEXAGON_ROWS
-from .style import BLUE, GREY, ORANGE, FigureDisplay, name_ticks, sequential, shorten
+from .style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    FigureDisplay,
+    name_ticks,
+    sequential,
+    share_ends,
+    shorten,
+    write_values,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,7 +150,7 @@ class PredictionsDisplay(FigureDisplay):
         ax.set_adjustable("datalim")
 
     def _draw_histograms(self, ax: Axes, classes: Array) -> None:
-        ends = (0.0, 1.0) if self.probability else None
+        ends = share_ends(self.predicted) if self.probability else None
         edges = np.histogram_bin_edges(self.predicted, BINS, ends)
         self.histograms_ = []
         for color, name in zip((ORANGE, BLUE), classes, strict=True):
@@ -153,7 +163,9 @@ class PredictionsDisplay(FigureDisplay):
                 label=f"true class {shorten(name)}",
             )
             self.histograms_.append(np.asarray(counts))
-        ax.axvline(0.5 if self.probability else 0.0, color=GREY, linestyle="--", linewidth=1.2)
+        middle = 0.5 if self.probability else 0.0
+        if ends is None or ends[0] <= middle <= ends[1]:
+            ax.axvline(middle, color=GREY, linestyle="--", linewidth=1.2)
         what = "predicted probability" if self.probability else "decision value"
         ax.set(xlabel=f"{what} of {shorten(classes[1])}", ylabel="rows")
         ax.legend(frameon=False)
@@ -164,8 +176,14 @@ class PredictionsDisplay(FigureDisplay):
         names = [shorten(name) for name in classes]
         counts = confusion_matrix(self.observed, self.predicted, labels=classes)
         self.confusion_ = ConfusionMatrixDisplay(counts, display_labels=names)
-        few = len(classes) <= WRITTEN_CLASSES
-        self.confusion_.plot(ax=ax, cmap=sequential(), include_values=few, values_format="d")
+        most = max(1, int(counts.max()))
+        scale = {"vmin": 0, "vmax": most}
+        self.confusion_.plot(ax=ax, cmap=sequential(), include_values=False, im_kw=scale)
+        if len(classes) <= WRITTEN_CLASSES:
+            # Scikit-learn takes the colour of text on dark cells from the light end of the map:
+            # ours is clear there.
+            norm = self.confusion_.im_.norm
+            write_values(ax, counts, norm, light="black", digits=1)
         name_ticks(ax.xaxis, names)
         name_ticks(ax.yaxis, names)
         ax.set(xlabel="predicted class", ylabel="true class")

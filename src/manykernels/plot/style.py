@@ -153,6 +153,23 @@ def written(values: Array, most: float, digits: int, sign: str = "") -> list[str
     return [f"{value:{sign}.{decimals}f}" for value in rounded.tolist()]
 
 
+def share_ends(shares: Array) -> tuple[float, float]:
+    """Return the ends of an axis of shares or probabilities: 0 and 1, unless all are in one half.
+
+    Those of a rare class would be in a corner: then one end is a round number beyond them.
+    """
+    low, high = float(np.min(shares)), float(np.max(shares))
+    if high <= 0.5:
+        return 0.0, _round_up(high)
+    return (1.0 - _round_up(1.0 - low), 1.0) if low >= 0.5 else (0.0, 1.0)
+
+
+def _round_up(share: float) -> float:
+    """Return the next number with a digit of 1 to 9 that is no smaller, at least a thousandth."""
+    unit = 10.0 ** np.floor(np.log10(max(share, 1e-3)))
+    return float(unit * np.ceil(max(share, 1e-3) / unit - 1e-9))
+
+
 def sequential() -> Colormap:
     """Return the colour map of values that are never below zero."""
     from matplotlib.colors import LinearSegmentedColormap
@@ -161,15 +178,21 @@ def sequential() -> Colormap:
 
 
 def write_values(
-    ax: Axes, values: Array, norm: Normalize, least: float = 0.0, light: str = INK
+    ax: Axes,
+    values: Array,
+    norm: Normalize,
+    least: float = 0.0,
+    light: str = INK,
+    digits: int = 2,
 ) -> None:
     """Write values into the cells of a matrix, row i at height i, in a colour to be read there.
 
     The darkest colours are those of the largest values of a norm, and the smallest if below zero.
     Absolute values below the least are not worth a text. ``light`` is the colour of text on light
-    cells: black, which a dark page turns into white, where these let the page through.
+    cells: black, which a dark page turns into white, where these let the page through. The largest
+    value has so many digits.
     """
-    rounded = written(values, norm.vmax or 1.0, 2)
+    rounded = written(values, norm.vmax or 1.0, digits)
     for i, j in np.argwhere(np.abs(values) >= least):
         place = float(norm(values[i, j]))
         dark = place > 0.6 if norm.vmin == 0 else abs(place - 0.5) > 0.3
