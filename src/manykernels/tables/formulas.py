@@ -17,7 +17,8 @@ the last four are = + - @ in full width."""
 def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table whose names and text cannot be formulas: those have an apostrophe in front.
 
-    Numbers stay as they are, also where they are names of classes, such as -1.
+    Numbers stay as they are, also where they are names of classes, such as -1, and so does what
+    begins with something else, such as ``probability of =1+1``.
     """
     out = frame.copy()
     for name in out.columns:
@@ -29,10 +30,9 @@ def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
 def _no_formula(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    text = value.removeprefix(PROBABILITY)
-    if not text.lstrip(" ").startswith(FORMULA) or _is_number(text):
+    if not value.lstrip(" ").startswith(FORMULA) or _is_number(value):
         return value
-    return f"{value[: len(value) - len(text)]}'{text}"
+    return f"'{value}"
 
 
 def _is_number(text: str) -> bool:
