@@ -422,6 +422,33 @@ def test_a_category_before_a_number_is_drawn_alike(table):
         assert np.allclose(line.get_ydata(), expected)
 
 
+def test_a_number_with_few_values_among_the_rows_is_a_curve(table):
+    """The kernel says what a column is: rows to be shown may happen to have a few values of it."""
+    rows, model = table
+    few = rows.iloc[np.repeat([1, 2, 3], 20)].reset_index(drop=True)
+    display = EffectDisplay.from_estimator(model, few, "polynomial(a)", grid=7)
+    line, marks = display.ax_.lines[:2]
+    assert np.allclose(
+        line.get_ydata(), [brute(model, rows, "polynomial(a)", a=x) for x in line.get_xdata()]
+    )
+    assert np.allclose(marks.get_xdata(), np.sort(rows["a"].iloc[[1, 2, 3]]))
+    assert marks.get_linestyle() == "None"
+    single = EffectDisplay.from_estimator(model, rows.iloc[[4, 4]], "polynomial(a)")
+    assert len(single.ax_.patches) == 1
+
+
+def test_bars_of_numbers_stand_at_their_distances():
+    rows = pd.DataFrame({"m": np.resize([1.0, 2.0, 5.0], 60)})
+    model = MKLRegressor([("categorical", "m")], degree=1, p=1, alpha=1e-4)
+    model.fit(rows, rows["m"] ** 2)
+    display = EffectDisplay.from_estimator(model, rows, "m")
+    middles = [bar.get_x() + bar.get_width() / 2 for bar in display.ax_.patches]
+    assert np.allclose(middles, [1, 2, 5])
+    names = EffectDisplay.from_estimator(model, rows, "m", levels={"m": list("abcdef")})
+    middles = [bar.get_x() + bar.get_width() / 2 for bar in names.ax_.patches]
+    assert np.allclose(middles, [0, 1, 2])
+
+
 def test_two_categories_are_cells(table):
     rows, model = table
     display = EffectDisplay.from_estimator(model, rows, "k * m", levels={"k": list("xyz")})
@@ -713,6 +740,14 @@ def test_axes_of_a_rare_class_end_near_its_probabilities():
         ).plot()
         assert display.ax_.get_xlim() == pytest.approx((0.7, 1) if flip else (0, 0.3), abs=0.011)
         assert display.ax_.get_ylim() == display.ax_.get_xlim()
+    assert PredictionsDisplay(truth, chances, score=1, classes=[0, 1]).plot().ax_.get_yscale() == (
+        "linear"
+    )
+    rare = np.resize([0.001, 0.003], 5000), np.full(20, 0.07)
+    truth = np.repeat([0, 1], [5000, 20])
+    display = PredictionsDisplay(truth, np.concatenate(rare), score=1, classes=[0, 1]).plot()
+    assert display.ax_.get_yscale() == "symlog"  # 20 beside 2,500 would not be seen
+    assert "logarithmic" in display.ax_.get_ylabel()
     whole = CalibrationDisplay([0.1, 0.9], [0.1, 0.8], [100, 100], "all").plot()
     assert whole.ax_.get_xlim() == (-0.03, 1.03)
 

@@ -23,6 +23,7 @@ from manykernels import (
     words,
 )
 from manykernels.kernels import Precomputed
+from manykernels.plot import EffectDisplay
 from manykernels.report import content
 from manykernels.report.figures import Drawing
 from manykernels.report.markup import Markup
@@ -32,7 +33,7 @@ from manykernels.report.values import two_entries
 
 pytest.importorskip("matplotlib")
 
-VOID = {"meta", "input", "br", "img", "link"}
+VOID = {"wbr", "meta", "input", "br", "img", "link"}
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style>&amp; $a$ $b"]
 
 
@@ -182,6 +183,8 @@ def test_a_summary_is_believed(fitted, tmp_path):
 
 
 def test_effects_say_where_a_term_is_low_and_high(fitted):
+    from matplotlib import pyplot
+
     model, X, y = fitted
     subject = subject_of(model, X, y, None, {"w": ["no", "some", "much"], "stranger": ["a"]})
     for name in subject.plottable:
@@ -190,16 +193,61 @@ def test_effects_say_where_a_term_is_low_and_high(fitted):
         text = content.effect_sentence(subject, name)
         assert f"between {words.number(low)} and {words.number(high)} to the prediction" in text
         assert "On nine in ten of the 80 rows given to the report it adds" in text
-        for word, row in (("lowest", part.argmin()), ("highest", part.argmax())):
+        own = X.iloc[:, model.function_.terms.columns(name)]
+        inside = [own[c].between(*own[c].quantile([0.01, 0.99])) for c in own if c != "w"]
+        rows = np.flatnonzero(np.all([*inside, np.ones(len(X), dtype=bool)], axis=0))
+        levels = {"w": ["a", "b", "c"]}
+        drawn = EffectDisplay.from_estimator(model, X, name, levels=levels)
+        pyplot.close(drawn.figure_)
+        for axis in drawn.variables[:2]:
+            assert own.iloc[rows][axis.name].between(axis.points[0], axis.points[-1]).all()
+        words_of = "lowest at " if len(rows) < len(X) else "It is lowest there at "
+        assert (len(rows) < len(X)) == ("In the plot, beyond which" in text)
+        for word, row in (
+            ("lowest", rows[part[rows].argmin()]),
+            ("highest", rows[part[rows].argmax()]),
+        ):
             for column in model.function_.terms.columns(name):
                 value = X.iloc[row, column]
                 known = {0: "no", 1: "some", 2: "much"} if column == 2 else {}
                 shown = known.get(value, words.number(value))
-                after = text.split("It is lowest there at ")[1].split("and highest at ")
+                after = text.split(words_of)[1].split("and highest at ")
                 after = after[word == "highest"]
                 assert f"{X.columns[column]} = {shown}" in after
     assert content.effect_sentence(subject, subject.plottable[0]).startswith(
         f"Spread {words.number(model.explain(1)['spread'][0])} on the training rows, the strongest "
+    )
+
+
+def test_amounts_that_are_the_same_are_no_range():
+    """A category that most rows have, and one that few have."""
+    X = pd.DataFrame({"kind": ["usual"] * 195 + ["rare"] * 5, "x": np.sin(np.arange(200.0))})
+    y = pd.Series(3.0 * (X["kind"] == "rare") + X["x"], name="cost")
+    model = MKLRegressor(kernels="auto", degree=1, p=1, alpha=1e-4).fit(X, y)
+    said = told(model, X, y, "kind")
+    part = model.contributions(X, ["kind"])["kind"]
+    low, high = (words.number(value) for value in (part.min(), part.max()))
+    assert f"or more it adds {low} to the prediction, on all of them between {low} and" in said
+    assert f"between {low} and {high}." in said
+    assert "kind = usual and highest at kind = rare." in said
+
+
+def test_names_break_between_words_and_columns_are_explained(fitted, tmp_path):
+    from manykernels.report.markup import breakable
+
+    assert breakable("device_score * a.b") == "device_<wbr>score * a.<wbr>b"
+    assert breakable("<b>") == "&lt;b&gt;"
+    assert breakable("amount") == "amount"
+    assert breakable("a" * 50).count("<wbr>") == 2
+    _, X, y = fitted
+    names = {"u": "device_score", "v": "amount", "w": "w"}
+    other = MKLRegressor(degree=2, p=1, alpha=0.01).fit(X.rename(columns=names), y)
+    page = page_of(other, X.rename(columns=names), y, tmp_path / "a.html")
+    assert "device_<wbr>score * amount" in page.text
+    heads = page.words("table", class_="scores")
+    assert "R² as a bar" in heads
+    assert "Sign is + where predictions rise with the column of the term" in page.words(
+        "section", id="terms"
     )
 
 
@@ -484,12 +532,15 @@ def test_dates_and_years_are_written_as_such():
     y = pd.Series(np.arange(120.0), name="rent")
     model = MKLRegressor(kernels="auto", degree=1, p=1, alpha=1e-4).fit(X, y)
     said = told(model, X, y, "day")
-    assert said.endswith("lowest there at day = 2019-01-01 and highest at day = 2021-04-13.")
+    assert said.endswith(
+        "In the plot, beyond which 4 rows of 120 lie, it is lowest at day = 2019-01-15 and highest "
+        "at day = 2021-03-30."
+    )
     line = MKLRegressor(kernels="linear", degree=1, p=1, alpha=1e-4).fit(X[["built"]], y)
     said = told(line, X[["built"]], y, "built")
-    assert said.endswith("lowest there at built = 1900 and highest at built = 1959.")
+    assert said.endswith("it is lowest at built = 1901 and highest at built = 1958.")
     pipeline = make_pipeline(TableEncoder(), MKLRegressor(degree=1, p=1, alpha=1e-4)).fit(X, y)
-    assert "day = 2019-01-01" in told(pipeline, X, y, "day")
+    assert "day = 2019-01-15" in told(pipeline, X, y, "day")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from ..arrays import Array
 from ..estimators.apart import taken_apart
 from ..estimators.validation import column_names, new_rows
 from ..how_sure import how_sure_of
-from .evaluation import dense, drawable_columns, evaluate
+from .evaluation import dense, drawable_columns, evaluate, is_category
 from .panels import draw_cells, draw_curves, draw_one
 from .spreads import check_family
 from .style import new_axes, quantity, shorten_term
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 class EffectDisplay:
     """A term's part of the learnt function, against its own variables.
 
-    One variable: a curve, or bars for a column of a few distinct values. Two: colours, or a curve
-    for each category. Three: the same for the first two at a low, a middle and a high value of the
-    third (its 10th, 50th and 90th percentile), or at its most frequent categories.
+    One variable: a curve, or bars for a category: a column with ``levels``, or with categorical
+    kernels. Two: colours, or a curve for each category. Three: the same for the first two at a low,
+    a middle and a high value of the third (its 10th, 50th and 90th percentile), or at its most
+    frequent categories.
 
     Parameters
     ----------
@@ -113,7 +114,12 @@ class EffectDisplay:
         variables = []
         for place, column in enumerate(columns):
             about = (names[column], data[:, place], levels.get(names[column]))
-            variables.append(make_slices(*about) if place == 2 else make_variable(*about, grid))
+            category = is_category(estimator, column)
+            variables.append(
+                make_slices(*about, category)
+                if place == 2
+                else make_variable(*about, grid, category)
+            )
         points = np.meshgrid(*(variable.points for variable in variables), indexing="ij")
         table = np.column_stack([values.ravel() for values in points])
         values = evaluate(estimator, term, label, table, dense(rows[:1])[0])

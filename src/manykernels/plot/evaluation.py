@@ -10,7 +10,9 @@ from scipy import sparse
 from ..arrays import Array
 from ..estimators.base import FamilyMachine
 from ..estimators.validation import column_names
+from ..feature_maps import Categorical
 from ..function.terms import OTHERS
+from ..kernels import MapKernels, WidthKernels
 from ..limits import EFFECT_POINTS, EFFECT_VALUES
 
 
@@ -35,6 +37,16 @@ def drawable_columns(estimator: FamilyMachine, term: str) -> list[int]:
             f"{len(columns)} columns ({seen}). Use contributions(X, [term]) for its values on rows."
         )
     return columns
+
+
+def is_category(estimator: FamilyMachine, column: int) -> bool:
+    """Tell whether a model takes a column for a category: other values then say nothing of one."""
+    kernels: Any = estimator.function_.kernels
+    if isinstance(kernels, WidthKernels):
+        pairs = zip(kernels.columns, kernels.categorical, strict=True)
+        return any(category and list(own) == [column] for own, category in pairs)
+    fitted = kernels.fitted if isinstance(kernels, MapKernels) else ()
+    return any(isinstance(one, Categorical) and list(own) == [column] for _, one, own in fitted)
 
 
 def evaluate(

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Array
 from .style import BLUE, DIVERGING, GREY, PALETTE, RED, legend_beside, name_ticks, write_values
-from .variables import Variable
+from .variables import DISTINCT, Variable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +34,10 @@ def draw_one(ax: Axes, variable: Variable, values: Array) -> None:
     """
     if variable.names is None:
         ax.plot(variable.points, values, color=BLUE, linewidth=2)
+        few = np.unique(variable.rows)
+        if len(few) <= DISTINCT:
+            heights = np.interp(few, variable.points, values)
+            ax.plot(few, heights, linestyle="", marker="o", color=BLUE, markersize=5)
         draw_density(ax, variable)
         ax.axhline(0, color=GREY, linewidth=0.8, zorder=0.5)
         ax.set_xlabel(variable.title)
@@ -48,9 +52,10 @@ def draw_one(ax: Axes, variable: Variable, values: Array) -> None:
         ax.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
         ax.set_ylabel(title)
     else:
-        ax.bar(range(len(values)), values, width=0.7, color=colors)
-        ax.set_xlim(-0.8, len(values) - 0.2)
-        ax.set_xticks(range(len(names)), [name.replace(" (", "\n(") for name in names])
+        places = variable.places
+        ax.bar(places, values, width=0.7, color=colors)
+        ax.set_xlim(places[0] - 0.8, places[-1] + 0.8)
+        ax.set_xticks(places, [name.replace(" (", "\n(") for name in names])
         ax.axhline(0, color=GREY, linewidth=0.8, zorder=0.5)
         ax.set_xlabel(title)
 

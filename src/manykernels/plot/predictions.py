@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 BINS = 25
 """Number of bins of a histogram. Set by judgement, not measured."""
 
+RARE = 0.05
+"""Height of the highest bar of one class beside that of the other, below which bars of the first
+would hardly be seen. Set by judgement."""
+
 WRITTEN_CLASSES = 12
 """Most classes for which counts are written into the confusion matrix. Set by judgement."""
 
@@ -163,12 +167,22 @@ class PredictionsDisplay(FigureDisplay):
                 label=f"true class {shorten(name)}",
             )
             self.histograms_.append(np.asarray(counts))
+        self._show_rare(ax)
         middle = 0.5 if self.probability else 0.0
         if ends is None or ends[0] <= middle <= ends[1]:
             ax.axvline(middle, color=GREY, linestyle="--", linewidth=1.2)
         what = "predicted probability" if self.probability else "decision value"
-        ax.set(xlabel=f"{what} of {shorten(classes[1])}", ylabel="rows")
+        amount = "rows" if ax.get_yscale() == "linear" else "rows (on a logarithmic scale)"
+        ax.set(xlabel=f"{what} of {shorten(classes[1])}", ylabel=amount)
         ax.legend(frameon=False)
+
+    def _show_rare(self, ax: Axes) -> None:
+        """Make the axis of counts logarithmic where the bars of a class would not be seen."""
+        tops = sorted(counts.max(initial=0) for counts in self.histograms_ or [])
+        if 0 < tops[0] < RARE * tops[1]:
+            ax.set_yscale("symlog", linthresh=1)
+            ax.yaxis.set_major_formatter("{x:,.0f}")
+            ax.set_ylim(0, 2 * tops[1])
 
     def _draw_confusion(self, ax: Axes, classes: Array) -> None:
         from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix

@@ -14,13 +14,17 @@ Levels = Mapping[str, Sequence[object]]
 """Names of the categories 0, 1, .. of columns, by the columns' names."""
 
 DISTINCT = 12
-"""Most distinct values of a column that is drawn value by value. Set by judgement, not measured."""
+"""Most distinct values of a number that are marked on its curve. Set by judgement, not measured."""
 
 MOST_LEVELS = 30
 """Most categories in one drawing. Set by judgement, not measured."""
 
 SLICES = 4
 """Most categories of a third variable that have a panel. Set by judgement, not measured."""
+
+LEAST_GAP = 0.06
+"""Least distance of two values as a share of their range with which bars stand at the values. Set
+by judgement, not measured."""
 
 RUG = 200
 """Most values of a column that show where its rows are. Set by judgement, not measured."""
@@ -36,7 +40,7 @@ class Variable:
     The function is drawn at ``points``, ascending; ``names`` are theirs where each stands for
     itself, as categories do. For numbers ``rows`` are some values of the column, evenly spread over
     its rows; for categories ``counts`` are the rows at each point, and ``left_out`` says how many
-    are not drawn, for there are too many.
+    are not drawn, for there are too many. Values of ``numeric`` categories are numbers, not codes.
     """
 
     name: str
@@ -45,6 +49,16 @@ class Variable:
     rows: Array
     counts: Array
     left_out: int = 0
+    numeric: bool = False
+
+    @property
+    def places(self) -> Array:
+        """Where bars of its values stand: numbers at their own distances if these can be seen."""
+        if self.numeric and len(self.points) > 1:
+            gaps = np.diff(self.points)
+            if gaps.min() > LEAST_GAP * np.ptp(self.points):
+                return self.points / gaps.min()
+        return np.arange(len(self.points), dtype=float)
 
     @property
     def title(self) -> str:
@@ -94,15 +108,22 @@ def check_levels(levels: Levels | None, columns: Sequence[str]) -> Levels:
     return levels
 
 
-def make_variable(name: str, column: Array, labels: Sequence[object] | None, grid: int) -> Variable:
-    """Return a column as an axis: its values if they are few, else points of its range.
+def make_variable(
+    name: str,
+    column: Array,
+    labels: Sequence[object] | None,
+    grid: int,
+    category: bool = False,
+) -> Variable:
+    """Return a column as an axis: its values if it is a category, else points of its range.
 
-    The range is that from the first to the 99th percentile.
+    The range is that from the first to the 99th percentile. Whether the column is a category the
+    model knows, and not the rows: a few of them have a few values.
     """
     values, counts = np.unique(column, return_counts=True)
-    if labels is not None or len(values) <= DISTINCT:
+    if labels is not None or category or len(values) == 1:
         names = tuple(name_of_value(value, labels) for value in values.tolist())
-        whole = Variable(name, values, names, np.empty(0), counts)
+        whole = Variable(name, values, names, np.empty(0), counts, numeric=labels is None)
         return whole.keep(MOST_LEVELS) if len(values) > MOST_LEVELS else whole
     low, high = np.quantile(column, [0.01, 0.99])
     if not low < high:
@@ -112,9 +133,19 @@ def make_variable(name: str, column: Array, labels: Sequence[object] | None, gri
     return Variable(name, np.linspace(low, high, grid), None, inside[some], np.empty(0))
 
 
-def make_slices(name: str, column: Array, labels: Sequence[object] | None) -> Variable:
+def drawn_rows(column: Array, labels: Sequence[object] | None, category: bool) -> Array:
+    """Return which rows have a value of a column that is within what is drawn of it."""
+    axis = make_variable("", column, labels, 2, category)
+    if axis.names is not None:
+        return np.isin(column, axis.points)
+    return (column >= axis.points[0]) & (column <= axis.points[-1])
+
+
+def make_slices(
+    name: str, column: Array, labels: Sequence[object] | None, category: bool = False
+) -> Variable:
     """Return a column as three of its percentiles, or as its most frequent categories."""
-    whole = make_variable(name, column, labels, 2)
+    whole = make_variable(name, column, labels, 2, category)
     if whole.names is not None:
         return whole.keep(SLICES)
     points = np.unique(np.quantile(column, [0.1, 0.5, 0.9]))

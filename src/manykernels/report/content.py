@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..arrays import Array
 from ..function import AnovaTerms
 from ..function.importance import MATTERS
 from ..words import (
+    MINUS,
     SPACE,
     accuracy_of,
     count,
@@ -93,6 +95,13 @@ def term_note(subject: Subject) -> str:
         "strongest"
     )
     said = [f"{which}.", *measure_meaning(subject.estimator, subject.table)]
+    if (subject.table["sign"] != 0).any():
+        which = "decision values" if subject.classes else "predictions"
+        said.append(
+            f"Sign is + where {which} rise with the column of the term, and {MINUS} where they "
+            "fall; of several columns it is that of the product of their differences from their "
+            "means."
+        )
     if matter:
         verb = "matters" if matter == 1 else "matter"
         said.append(
@@ -155,19 +164,46 @@ def effect_sentence(subject: Subject, name: str) -> str:
     if subject.how_sure is not None:
         text += f" {standing(subject.how_sure, name)}"
     part = subject.parts[name].to_numpy()
-    low, high = np.quantile(part, [0.05, 0.95])
     if not np.ptp(part) > 0:
         return f"{text} On {subject.shown_rows} it does not vary."
-    ends = [int(part.argmin()), int(part.argmax())]
-    entries = [subject.values(c, ends) for c in own]
+    return f"{text} {amounts(subject, part)}{extremes(subject, part, own, variables)}"
+
+
+def amounts(subject: Subject, part: Array) -> str:
+    """Return in a sentence how much a term adds to predictions."""
+    low, high = (number(end) for end in np.quantile(part, [0.05, 0.95]))
+    if low != high:
+        added = f"it adds between {low} and {high} to {_output(subject)}."
+        return f"On nine in ten of {subject.shown_rows} {added}"
+    ends = f"between {number(float(part.min()))} and {number(float(part.max()))}"
+    return (
+        f"On nine in ten of {subject.shown_rows} or more it adds {low} to {_output(subject)}, on "
+        f"all of them {ends}."
+    )
+
+
+def extremes(
+    subject: Subject, part: Array, columns: Sequence[int], variables: Sequence[str]
+) -> str:
+    """Return where a term is lowest and highest within what is drawn; nothing where it is flat.
+
+    A few rows lie beyond the drawing, in which numbers end at their first and 99th percentiles.
+    """
+    rows = subject.drawn(columns)
+    if not len(rows) or not np.ptp(part[rows]) > 0:
+        return ""
+    ends = [int(rows[part[rows].argmin()]), int(rows[part[rows].argmax()])]
+    entries = [subject.values(c, ends) for c in columns]
     lowest, highest = (
         listing([f"{name} = {both[end]}" for name, both in zip(variables, entries, strict=True)])
         for end in (0, 1)
     )
+    beyond = len(part) - len(rows)
+    if not beyond:
+        return f" It is lowest there at {lowest} and highest at {highest}."
     return (
-        f"{text} On nine in ten of {subject.shown_rows} it adds between {number(low)} and "
-        f"{number(high)} to {_output(subject)}. It is lowest there at {lowest} and highest at "
-        f"{highest}."
+        f" In the plot, beyond which {plural(beyond, 'row')} of {count(len(part))} "
+        f"{'lies' if beyond == 1 else 'lie'}, it is lowest at {lowest} and highest at {highest}."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 
@@ -33,6 +34,31 @@ def element(tag: str, *content: str | Markup, **attributes: str | int | bool | N
 def join(*content: str | Markup) -> Markup:
     """Return pieces of text and HTML one after another."""
     return Markup("".join(c if isinstance(c, Markup) else escape(c) for c in content))
+
+
+def breakable(name: str) -> Markup:
+    """Return a name that may break after underscores, points and the like, not inside words.
+
+    Words of more than 24 characters may break at any place.
+
+    Examples
+    --------
+    >>> breakable("device_score * age")
+    'device_<wbr>score * age'
+    """
+    parts = re.split(r"(?<=[_./\\|:-])(?=\w)", name)
+    return Markup("<wbr>".join(_pieces(part) for part in parts))
+
+
+def _pieces(part: str) -> Markup:
+    """Return text with places to break in its long words."""
+    words = re.split(r"(\s+)", part)
+    return join(
+        *(
+            Markup("<wbr>".join(join(word[k : k + 24]) for k in range(0, len(word), 24)))
+            for word in words
+        )
+    )
 
 
 def _name(name: str) -> str:

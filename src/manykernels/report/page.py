@@ -25,7 +25,7 @@ from ..words import (
 )
 from . import content
 from .figures import Size, close, draw
-from .markup import Markup, element, join
+from .markup import Markup, breakable, element, join
 from .scores import SCALED, Scores, headline, score_note, scores_of, shown
 from .subject import Subject
 from .sure import sure_mark, sure_section
@@ -132,7 +132,7 @@ def score_table(scores: Scores) -> Markup:
         for place, (name, own) in enumerate(scores.values.items())
     ]
     heads = [element("th", name, scope="col", class_="number") for name in scores.names]
-    last = [element("td")] if main in SCALED else []
+    last = [element("th", f"{main} as a bar", scope="col")] if main in SCALED else []
     head = element("tr", element("th", "Model", scope="col"), *heads, *last)
     caption = element("caption", f"Scores on {scores.where}", class_="unseen")
     body = element("tbody", *rows)
@@ -180,7 +180,7 @@ def term_table(subject: Subject, plotted: set[str]) -> Markup:
         rank = places[line]
         variables = len(subject.terms.columns(name))
         known = variables > 0 or degree == 0
-        label = element("bdi", name if degree else f"{name} (constant)")
+        label = element("bdi", breakable(name if degree else f"{name} (constant)"))
         if name in plotted:
             label = element(
                 "button", label, type="button", class_="show", aria_controls=f"effect-{rank}"
@@ -266,7 +266,7 @@ def effect_articles(subject: Subject) -> dict[str, Markup]:
         if drawing.svg is not None:
             articles[name] = element(
                 "article",
-                element("h3", element("bdi", name)),
+                element("h3", element("bdi", breakable(name))),
                 drawing.shown(),
                 element("p", sentence),
                 class_="effect",

@@ -233,6 +233,23 @@ class Subject:
             wanted.update(own, weak[:STRONGEST])
         return [name for name in possible if name in wanted]
 
+    def drawn(self, columns: Sequence[int]) -> Array:
+        """Return the places of the shown rows that lie within what is drawn of columns."""
+        from ..plot.evaluation import is_category
+        from ..plot.variables import drawn_rows
+
+        inside = np.ones(self.rows.shape[0], dtype=bool)
+        for column in columns:
+            labels = self.levels.get(self.columns[column])
+            category = is_category(self.estimator, column)
+            inside &= drawn_rows(self._entries(column), labels, category)
+        return np.flatnonzero(inside)
+
+    def _entries(self, column: int) -> Array:
+        """Return the entries of a column in the rows that effects are shown on."""
+        whole = _safe_indexing(self.rows, column, axis=1)
+        return np.asarray(whole.todense() if hasattr(whole, "todense") else whole).ravel()
+
     @property
     def interacts(self) -> bool:
         """Whether a term joins two columns or more."""
@@ -240,9 +257,7 @@ class Subject:
 
     def values(self, column: int, rows: Sequence[int]) -> tuple[str, str]:
         """Return a column's entries in two of the rows as texts that tell them apart."""
-        whole = _safe_indexing(self.rows, column, axis=1)
-        entries = np.asarray(whole.todense() if hasattr(whole, "todense") else whole).ravel()
-        name = self.columns[column]
+        entries, name = self._entries(column), self.columns[column]
         low, high = (float(entries[row]) for row in rows)
         return two_entries(low, high, self.levels.get(name), self.dates.get(name))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..how_sure import HowSure, how_to_run
 from ..words import NO_NUMBER, p_value, percent
-from .markup import Markup, element, join
+from .markup import Markup, breakable, element, join
 from .subject import Subject
 
 LISTED_GROUPS = 50
@@ -59,7 +59,7 @@ def group_table(how_sure: HowSure) -> Markup:
         rows.append(
             element(
                 "tr",
-                element("th", element("bdi", str(group)), scope="row"),
+                element("th", element("bdi", breakable(str(group))), scope="row"),
                 *(element("td", value, class_="number") for value in values),
                 element("td", sure_mark(group.sure)),
             )
