@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from copy import copy, deepcopy
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.pipeline import Pipeline
@@ -25,8 +26,9 @@ def taken_apart(model: Any, X: Any = None) -> tuple[Any, Any, dict[str, list[str
 
     Parameters
     ----------
-    model : estimator or Pipeline
-        Fitted. Of a pipeline the last step is taken, and the others transform the rows.
+    model : estimator, Pipeline or model of a table
+        Fitted. Of a pipeline the last step is taken, and the others transform the rows. A model of
+        a table, as the command writes it, encodes them.
     X : data frame or array-like, optional
         Rows as the model takes them.
 
@@ -39,6 +41,8 @@ def taken_apart(model: Any, X: Any = None) -> tuple[Any, Any, dict[str, list[str
     levels : dict of str to list of str
         What the numbers 0, 1, .. of columns of categories mean.
     """
+    if of_table(model):
+        return model.estimator, None if X is None else model.encode(as_frame(X)), model.levels
     levels: dict[str, list[str]] = {}
     if isinstance(model, Pipeline):
         check_is_fitted(model)
@@ -57,6 +61,18 @@ def taken_apart(model: Any, X: Any = None) -> tuple[Any, Any, dict[str, list[str
         model = _of_numbers(model, encoder)
     known = column_names(model) if levels else []
     return model, X, {name: own for name, own in levels.items() if name in known}
+
+
+def of_table(model: Any) -> bool:
+    """Tell whether a model is one of a table, as the command writes it: an encoder and all."""
+    return hasattr(model, "encode") and hasattr(model, "estimator")
+
+
+def truth_of(model: Any, y: Any) -> Any:
+    """Return targets as a model has them: classes of a model of a table are text."""
+    if not of_table(model):
+        return y
+    return model.truth(pd.DataFrame({str(model.summary["target"]): np.ravel(y)}))
 
 
 def _of_numbers(model: Any, encoder: TableEncoder) -> Any:

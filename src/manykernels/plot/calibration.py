@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
+from ..estimators.apart import of_table, taken_apart, truth_of
 from .style import BLUE, GREY, FigureDisplay, share_ends, shorten
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ class CalibrationDisplay(FigureDisplay):
         Parameters
         ----------
         estimator : fitted classifier
-            Any of scikit-learn's kind with ``predict_proba``, pipelines too.
+            Any of scikit-learn's kind with ``predict_proba``, pipelines too; or a model of a table
+            from :func:`manykernels.load`.
         X : array-like of shape (n_samples, n_features)
             Rows, better not those of the fit.
         y : array-like of shape (n_samples,)
@@ -65,6 +67,9 @@ class CalibrationDisplay(FigureDisplay):
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
         """
+        if of_table(estimator):
+            y = truth_of(estimator, y)
+            estimator, X, _ = taken_apart(estimator, X)
         check_is_fitted(estimator)
         classes = estimator.classes_
         chances = estimator.predict_proba(X)

@@ -87,7 +87,8 @@ class ContributionsDisplay(FigureDisplay):
         Parameters
         ----------
         estimator : fitted estimator
-            Of this library, with ``contributions``; or a pipeline that ends with one.
+            Of this library, with ``contributions``; or a pipeline that ends with one, or a model of
+            a table from :func:`manykernels.load`, with rows of that table.
         X : array-like of shape (n_samples, n_features)
             Rows.
         row : int, default=0

@@ -84,7 +84,8 @@ class EffectDisplay:
         Parameters
         ----------
         estimator : fitted estimator
-            Of this library, with ``contributions``; or a pipeline that ends with one.
+            Of this library, with ``contributions``; or a pipeline that ends with one, or a model of
+            a table from :func:`manykernels.load`, with rows of that table.
         X : array-like of shape (n_samples, n_features)
             Rows that say where the variables lie; those of the fit, for instance.
         term : str

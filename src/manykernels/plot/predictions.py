@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
+from ..estimators.apart import of_table, taken_apart, truth_of
 from ..limits import HEXAGON_ROWS
 from .style import (
     BLUE,
@@ -89,7 +90,8 @@ class PredictionsDisplay(FigureDisplay):
         Parameters
         ----------
         estimator : fitted regressor or classifier
-            Any of scikit-learn's kind, pipelines too.
+            Any of scikit-learn's kind, pipelines too; or a model of a table from
+            :func:`manykernels.load`.
         X : array-like of shape (n_samples, n_features)
             Rows, better not those of the fit.
         y : array-like of shape (n_samples,)
@@ -97,6 +99,9 @@ class PredictionsDisplay(FigureDisplay):
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
         """
+        if of_table(estimator):
+            y = truth_of(estimator, y)
+            estimator, X, _ = taken_apart(estimator, X)
         check_is_fitted(estimator)
         classes = estimator.classes_ if is_classifier(estimator) else None
         probability = hasattr(estimator, "predict_proba")

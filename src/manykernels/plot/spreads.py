@@ -48,8 +48,8 @@ def check_family(estimator: Any) -> FamilyMachine:
     if not isinstance(estimator, FamilyMachine):
         raise TypeError(
             "estimator must be one of manykernels that weighs a family of kernels; got "
-            f"{type(estimator).__name__}. Use {', '.join(ESTIMATORS)}, or a pipeline that "
-            "ends with one."
+            f"{type(estimator).__name__}. Use {', '.join(ESTIMATORS)}, a pipeline that ends with "
+            "one, or a model that manykernels.load reads."
         )
     check_is_fitted(estimator)
     return estimator
@@ -114,7 +114,8 @@ class SpreadsDisplay(FigureDisplay):
         Parameters
         ----------
         estimator : fitted estimator
-            Of this library, with ``explain``; or a pipeline that ends with one.
+            Of this library, with ``explain``; a pipeline that ends with one, or a model of a
+            table from :func:`manykernels.load`.
         top : int, default=30
             How many terms: those of largest spread, and one more for each variable that matters
             and would be missing.

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ..arrays import Array
 from ..baselines.simple import SimpleModels
 from ..baselines.versus import remarks
-from ..estimators.apart import taken_apart
+from ..estimators.apart import of_table, taken_apart, truth_of
 from ..estimators.validation import column_names
 from ..frames import TableEncoder
 from ..function import AnovaTerms, Terms, mattering
@@ -272,15 +272,14 @@ def subject_of(
     train: Any = None,
 ) -> Subject:
     """Check what a report is asked of; take a table model apart."""
-    estimator, measured = model, False
-    if hasattr(model, "encode") and hasattr(model, "estimator"):
-        estimator, X = model.estimator, model.encode(X)
-        levels = model.levels if levels is None else levels
+    measured = False
+    named = getattr(y, "name", None)
+    estimator, X, known = taken_apart(model, X)
+    levels = known if levels is None else levels
+    if of_table(model):
+        y = truth_of(model, y)
         measured = summary is None
         summary = model.summary if summary is None else summary
-    else:  # of an estimator or a pipeline
-        estimator, X, known = taken_apart(model, X)
-        levels = known if levels is None else levels
     if not hasattr(estimator, "explain") or not hasattr(estimator, "contributions"):
         raise TypeError(
             f"model must be an estimator with terms, such as {' or '.join(ESTIMATORS[::3])}; got "
@@ -299,7 +298,7 @@ def subject_of(
     names = column_names(estimator)
     known = {name: value for name, value in (levels or {}).items() if name in names}
     summary = {} if summary is None else summary
-    target = summary.get("target") or getattr(y, "name", None)
+    target = summary.get("target") or named
     target, simple = str(target or "the target"), getattr(model, "simple", None)
     how_sure = getattr(model, "how_sure", None) if how_sure is None else how_sure
     found = None if how_sure is None else how_sure_of(how_sure, names)
