@@ -24,7 +24,7 @@ TRUE = frozenset({"true", "t", "yes", "y", "1"})
 FALSE = frozenset({"false", "f", "no", "n", "0"})
 """What is true and false in a database, in lower case."""
 
-GAPS = ("nan", "-nan", "na", "n/a", "#n/a", "null", "none", "<na>")
+GAP_WORDS = ("nan", "-nan", "na", "n/a", "#n/a", "null", "none", "<na>")
 """Words, in lower case, that files have for missing values and databases keep as text."""
 
 SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
@@ -33,7 +33,7 @@ NUMERIC = (*SIZES, *(f"U{size}" for size in SIZES), "BIGNUM", "REAL", "FLOAT", "
 
 PLAIN = r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
 DATE = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?:[ T,].*)?"
-CLOCK = r"(\d{1,2}):(\d\d)(?::(\d\d)(\.\d+)?)?"
+TIME_OF_DAY = r"(\d{1,2}):(\d\d)(?::(\d\d)(\.\d+)?)?"
 """Numbers, dates and times of day as text."""
 
 
@@ -80,7 +80,7 @@ def _by_text(
     codes, other = source.codes or {}, standard(source.unknown)
     if source.gap != source.unknown:
         # The text may be a new category, or a gap that nobody took for one.
-        words = ", ".join(literal(one) for one in GAPS)
+        words = ", ".join(literal(one) for one in GAP_WORDS)
         other = (
             f"CASE WHEN {x} = '' THEN {standard(source.gap)} WHEN lower({x}) IN ({words}) "
             f"THEN NULL ELSE {other} END"
@@ -232,7 +232,7 @@ def _clock_forms(codes: Mapping[str, float]) -> Forms:
     """Return how a database writes levels that are times of day."""
     forms: Forms = {}
     for level, code in codes.items():
-        found = re.fullmatch(CLOCK, level, re.ASCII)
+        found = re.fullmatch(TIME_OF_DAY, level, re.ASCII)
         if found:
             hour, minute, second, rest = found.groups()
             form = f"{int(hour):02d}:{minute}:{second or '00'}{(rest or '').rstrip('0')}"

@@ -189,8 +189,8 @@ def write_values(
 
     The darkest colours are those of the largest values of a norm, and the smallest if below zero.
     Absolute values below the least are not worth a text. ``light`` is the colour of text on light
-    cells: black, which a dark page turns into white, where these let the page through. The largest
-    value has so many digits.
+    cells: black, which a dark page turns into white, where these let the page through. Texts have
+    as many decimals as the largest value needs to have ``digits``.
     """
     rounded = written(values, norm.vmax or 1.0, digits)
     for i, j in np.argwhere(np.abs(values) >= least):
