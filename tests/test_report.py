@@ -602,7 +602,8 @@ def test_a_report_on_noise_says_so_first(tmp_path):
     assert lede.startswith(
         "This model predicts no better than the mean of the training rows on the 100 rows given to "
         "the report: its squared error is not lower by two standard errors. Do not read much into "
-        "its terms. R² below zero means worse than the mean of the rows predicted."
+        "its terms, unless a test says that they stand. R² below zero means worse than the mean of "
+        "the rows predicted."
     )
     assert re.search(r"\d+ terms? matters? to its predictions, of 21 kernels considered", lede)
     assert "The strongest is" not in lede

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..words import count
+from ..feature_maps import Categorical
+from ..kernels import LinearKernels, MapKernels
+from ..words import count, percent
 from .simple import SimpleModels
 
 CLEAR = 2.0
@@ -32,8 +34,8 @@ NAMED_CLASSES = 3
 LEAST_PROBABILITY = float(np.finfo(float).eps)
 """Least probability in a log loss, as in scikit-learn: no single row makes it infinite."""
 
-NO_TERMS = "Do not read much into its terms."
-"""What is said of a model that predicts no better than a constant."""
+NO_TERMS = "Do not read much into its terms, unless a test says that they stand."
+"""What is said of a model that is not shown to predict better than a constant."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,12 @@ class Versus:
         Whether it predicts classes.
     trained : bool
         Whether the constant is that of the training rows; else these are not known.
+    loss : float
+        Its mean loss.
+    straight : bool
+        Whether it is a linear model itself.
+    chances : bool
+        Whether a model of classes is judged by their probabilities, else by its mistakes.
     """
 
     constant: Lead
@@ -85,38 +93,80 @@ class Versus:
     linear: Lead | None
     classes: bool
     trained: bool
+    loss: float = 1.0
+    straight: bool = False
+    chances: bool = True
 
     @property
-    def useful(self) -> bool:
-        """Whether it predicts better than no model at all."""
-        return self.constant.clear and self.own
+    def useful(self) -> bool | None:
+        """Whether it predicts better than no model at all; None if the rows are too few to tell."""
+        return None if self.open else self.constant.clear and self.own
+
+    @property
+    def open(self) -> bool:
+        """Whether its losses are lower than those of no model, but perhaps by chance."""
+        return self.constant.amount > 0 and not self.constant.clear and self.own
 
     def said(self, where: str) -> list[str]:
         """Return what is to be known of the comparison, in words; often nothing.
 
         ``where`` names the rows, such as ``"80 held-out rows"``.
         """
+        return [*self._of_constant(where), *self._of_linear(where)]
+
+    @property
+    def _measure(self) -> str:
+        if not self.classes:
+            return "squared error"
+        return "log loss" if self.chances else "share of mistakes"
+
+    def _of_constant(self, where: str) -> list[str]:
+        """Return what is to be known of the comparison with no model."""
         what = "the frequencies of the classes in" if self.classes else "the mean of"
-        found = []
+        rows = "the training rows" if self.trained else "these rows"
+        if self.open:
+            return [
+                f"{where} are too few to tell whether this model predicts better than {what} "
+                f"{rows}: its {self._measure} is lower, but not by two standard errors. {NO_TERMS}"
+            ]
         if not self.constant.clear:
-            rows = "the training rows" if self.trained else "these rows"
-            loss = "log loss" if self.classes else "squared error"
-            text = f"this model predicts no better than {what} {rows} on {where}: its {loss} is not"
-            found.append(f"{text} lower by two standard errors. {NO_TERMS}")
+            text = f"this model predicts no better than {what} {rows} on {where}: its "
+            text += f"{self._measure} is not lower by two standard errors. {NO_TERMS}"
             if not self.own and not self.classes:
-                found[-1] += " R² below zero means worse than the mean of the rows predicted."
-        elif not self.own:
+                text += " R² below zero means worse than the mean of the rows predicted."
+            return [text]
+        if not self.own:
             below = "" if self.classes else ": R² is below zero"
             text = f"this model predicts worse than {what} the rows predicted ({where}){below}."
-            found.append(f"{text} {NO_TERMS}")
-        if self.linear is not None and self.linear.behind:
-            found.append(f"a linear model predicts better on {where}.")
-        elif self.linear is not None and self.useful and not self.linear.clear:
-            found.append(
-                f"a linear model predicts as well on {where}: the difference is within two "
-                "standard errors."
-            )
-        return found
+            return [f"{text} {NO_TERMS}"]
+        return []
+
+    def _of_linear(self, where: str) -> list[str]:
+        """Return what is to be known of the comparison with a linear model."""
+        if self.linear is None:
+            return []
+        if self.linear.behind:
+            share = percent(-self.linear.amount / self.loss)
+            better = f"predicts better on {where}: its {self._measure} is lower by {share}."
+            if self.straight:
+                return [f"this model is linear, and another linear model {better}"]
+            return [f"a linear model {better}"]
+        if not self.useful or self.linear.clear:
+            return []
+        alike = f"predicts as well on {where}: the difference is within two standard errors."
+        if self.straight:
+            return [f"this model is linear, and another linear model {alike}"]
+        return [f"a linear model {alike}"]
+
+
+def is_linear(estimator: Any) -> bool:
+    """Tell whether a fitted estimator is a linear function of columns and levels of categories."""
+    kernels = getattr(getattr(estimator, "function_", None), "kernels", None)
+    if getattr(estimator, "degree_", None) != 1:
+        return False
+    if isinstance(kernels, MapKernels):
+        return all(one is None or isinstance(one, Categorical) for _, one, _ in kernels.fitted)
+    return isinstance(kernels, LinearKernels)
 
 
 def versus(estimator: Any, X: Any, y: Array, simple: SimpleModels | None = None) -> Versus | None:
@@ -143,13 +193,19 @@ def versus(estimator: Any, X: Any, y: Array, simple: SimpleModels | None = None)
         None if linear is None else lead(own, linear),
         classes is not None,
         known is not None,
+        float(np.mean(own)),
+        is_linear(estimator),
+        chances,
     )
 
 
 def remarks(
     estimator: Any, X: Any, y: Array, simple: SimpleModels | None, where: str
 ) -> tuple[list[str], bool | None]:
-    """Return what is to be said of predictions for rows, and whether they beat a constant."""
+    """Return what is to be said of predictions for rows, and whether they beat a constant.
+
+    None in place of that where the rows do not tell.
+    """
     found = versus(estimator, X, y, simple)
     said = [] if found is None else found.said(where)
     if hasattr(estimator, "classes_"):
