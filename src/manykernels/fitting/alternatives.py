@@ -110,7 +110,7 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
         limited = replace(one, search=replace(one.search, cv=splits)).kept_at("judged", one.label)
         limited = limited.on_rows(judged.count, len(rows.names))
         try:
-            with keeping(clock.part(EFFORT[one.label] / left)) as part:
+            with keeping(clock.part(EFFORT[one.label] / left)):
                 choice, prepared, cut_short = crossval(limited, judged)
         except OutOfTimeError:  # it is not judged
             notes.append(f"{one.label!r} was not tried: there was no time")
@@ -132,7 +132,6 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
         for label, (known, _) in found.items():  # what is not the best so far holds no rows
             if label not in (best, able[0].label):
                 found[label] = known, None
-        cut_short = cut_short and not part.passed
         if cut_short:  # by Ctrl-C: what is known so far decides
             break
     if not losses:
