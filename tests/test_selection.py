@@ -349,6 +349,9 @@ class ByChance:
         noise = np.random.default_rng(0).normal(size=(60, 20))
         return [noise[term.kernels[0]][rows, None] for term in terms]
 
+    def correlations(self, terms):
+        return np.eye(len(terms))
+
     def likes(self, term, limit):
         return []
 

@@ -116,6 +116,11 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
             notes.append(f"{one.label!r} was not tried: there was no time")
             late = True
             continue
+        except KeyboardInterrupt:  # before the first model of this kind
+            if not losses:
+                raise
+            cut_short = True
+            break
         except NoRoomError:
             if one is able[-1] and not losses:
                 raise

@@ -16,6 +16,13 @@ TESTED_KERNELS = {"ridge": "linear", "monomials": "linear", "greedy": "linear", 
 """Kernels whose terms are tested, by the kind of model, where that is no name of kernels."""
 
 
+CHOSEN_BEFORE = (
+    "The kind of functions and how many columns a term may have were chosen with the same rows, "
+    "which the p-values do not count."
+)
+"""What is said besides where these were chosen from the data."""
+
+
 def judge_terms(
     model: TableModel,
     split: Split,
@@ -66,6 +73,8 @@ def judge_terms(
     dependent = split.groups is not None or split.ordered or repeated_subjects(split.train)
     if found is not None and dependent and DEPENDENT not in found.meaning:
         found = replace(found, meaning=f"{DEPENDENT} {found.meaning}")
+    if found is not None and (hasattr(fitted, "chosen_") or isinstance(settings.degree, list)):
+        found = replace(found, meaning=f"{found.meaning} {CHOSEN_BEFORE}")
     pass_on(caught)
     # An early end is a number of splits in what is said of terms; others are of single fits.
     notes += [str(warning.message) for warning in caught if warning.category is UserWarning]
