@@ -245,11 +245,10 @@ class PathTerms:
         typical = list(terms)
         if len(set(names)) < len(names):
             first = [names.index(name) for name in names]
-            used = [{first[j] for index in term.kernels for j in index} for term in terms]
-            typical = [
-                Picked(term.name, (tuple(sorted(own)),))
-                for term, own in zip(terms, used, strict=True)
-            ]
+            factors = self._family(np.arange(1)).factors
+            for place, term in enumerate(terms):
+                used = {first[j] for index in term.kernels for j in factors(index)}
+                typical[place] = Picked(term.name, (tuple(sorted(used)),))
         rows, weights = some_rows(self.prepared.weights)
         return correlations(self.features(typical, GROUP_FEATURES, rows), weights)
 
