@@ -436,8 +436,8 @@ def test_which_kernels_were_selected_changes_no_correlation_of_terms():
     test = SplitTest(MKLRegressor(kernels="auto", degree=2), random_state=0)
     _, source, _ = test._ready(X, base[:, 0], None)
     names = source.prepared.kernels.names
-    smooth, fine = (i for i, name in enumerate(names) if name == "x0")
-    (other,) = (i for i, name in enumerate(names) if name == "x1" and names.index(name) == i)
+    smooth, fine = [i for i, name in enumerate(names) if name == "x0"][:2]
+    other = names.index("x1")
     chosen = [((smooth,),), ((fine,),), ((smooth,), (fine,), (smooth, fine))]
     pairs = [[Picked("x0", kernels), Picked("x1", ((other,),))] for kernels in chosen]
     found = [source.correlations(pair)[0, 1] for pair in pairs]
