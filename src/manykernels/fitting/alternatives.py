@@ -235,7 +235,9 @@ def affordable(spec: Spec, rows: Any, count: int) -> tuple[list[Spec], list[str]
         else:
             able.append(one)
         if one.label == "monomials" and not only_linear(one.kernels):
-            notes.append("'greedy' was not tried: it takes numbers only, no categories or gaps")
+            notes.append(
+                "'greedy' was not tried: it takes numbers only, no categories, week days or gaps"
+            )
     return able, notes
 
 
