@@ -186,10 +186,7 @@ def test_there_is_no_loss_without_terms_where_time_is_over(clock, rng, loss):
     fitted = parts.sum(axis=1, keepdims=True) / 40
     problem = Problem(y, np.full(30, 1 / 30), loss, 1e-3, 1.0, True)
 
-    def part(own):
-        return parts[:, own].sum(axis=1, keepdims=True) / 40
-
-    given = part, np.arange(40), fitted, problem
+    given = [column[:, None] / 40 for column in parts.T], 40, fitted, problem
     spreads, losses = measure(*given)
     assert np.isfinite(losses).all()
     with deadline.allowed(0.01):
