@@ -80,7 +80,8 @@ def test_greedy_selection_is_said_to_be_left_out_of_tables_with_categories_or_ga
         model = MKLRegressor()
         model.encoder_ = TableEncoder().fit(table.assign(c=column))
         _, notes = affordable(specify(model, False), Table(10), 1000)
-        assert "'greedy' was not tried: it takes numbers only, no categories or gaps" in notes
+        said = "'greedy' was not tried: it takes numbers only, no categories, week days or gaps"
+        assert said in notes
     _, notes = affordable(specify(MKLRegressor(), False), Table(10), 1000)
     assert not any("greedy" in note for note in notes)
 

@@ -134,3 +134,13 @@ def test_pairs_of_gram_kernels_in_row_blocks(budget, rng, monkeypatch):
         for strict in (False, True):
             flat = [table[i, j] for i in range(first, 4) for j in range(i + strict, 4)]
             np.testing.assert_allclose(bases.pairs(state, first, strict), flat, atol=1e-12)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_products_of_matrices_times_vectors(outputs, rng):
+    grams, vectors = rng.normal(size=(3, 6, 6)), rng.normal(size=(6, outputs))
+    products = [(), (0,), (2,), (0, 0), (0, 1), (1, 1), (0, 1, 2), (0, 1, 1)]
+    found = list(GramStack(grams).applied(products, vectors))
+    for product, values in zip(products, found, strict=True):
+        whole = np.prod([np.ones((6, 6)), *(grams[j] for j in product)], axis=0)
+        np.testing.assert_allclose(values, whole @ vectors, atol=1e-12)

@@ -130,6 +130,16 @@ def test_a_choice_cut_short_says_what_it_rests_on(estimator, clock, rng):
     assert np.all(np.isfinite(model.predict(X).astype(float)))
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_kind_that_is_cut_short_does_not_end_the_comparison(clock, rng):
+    X, y = drawn(rng, 60, 4)
+    model = MKLRegressor(max_time=20, random_state=0).fit(X, y)  # not all strengths of ridge
+    for kind in ("ridge", "monomials", "greedy", "auto", "widths"):
+        assert kind in model.kernels_losses_ or f"'{kind}' was not" in model.chosen_
+    assert len(model.kernels_losses_) > 2
+    assert model.kernels_ != "ridge"
+
+
 def test_no_limit_no_look_at_the_clock(monkeypatch, rng):
     def look():
         raise AssertionError
@@ -176,10 +186,7 @@ def test_there_is_no_loss_without_terms_where_time_is_over(clock, rng, loss):
     fitted = parts.sum(axis=1, keepdims=True) / 40
     problem = Problem(y, np.full(30, 1 / 30), loss, 1e-3, 1.0, True)
 
-    def part(own):
-        return parts[:, own].sum(axis=1, keepdims=True) / 40
-
-    given = part, np.arange(40), fitted, problem
+    given = [column[:, None] / 40 for column in parts.T], 40, fitted, problem
     spreads, losses = measure(*given)
     assert np.isfinite(losses).all()
     with deadline.allowed(0.01):

@@ -16,6 +16,7 @@ from manykernels.how_sure import Group, HowSure, how_sure_of, how_to_run
 from manykernels.selection import SplitTest, StabilitySelection
 from manykernels.selection import split_test as splits
 from manykernels.tables import Settings, fit_table, judge_terms, split_table
+from manykernels.tables.judging import CHOSEN_BEFORE
 from manykernels.words import SPACE
 
 pytest.importorskip("matplotlib")
@@ -365,6 +366,21 @@ def test_old_table_models_say_how():
     assert all(model.how_sure is None and "sure" not in model.explain() for model in tables)
 
 
+@pytest.mark.parametrize("dependent", [True, False])
+def test_rows_of_subjects_are_said_to_depend_on_each_other(dependent):
+    rng = np.random.default_rng(0)
+    name = "patient" if dependent else "ward"
+    frame = pd.DataFrame({name: np.repeat(np.arange(20), 5), "u": rng.normal(size=100)})
+    frame["y"] = frame["u"] + 0.1 * rng.normal(size=100)
+    X, y = frame[[name, "u"]], frame["y"]
+    test = SplitTest(MKLRegressor(degree=1), n_splits=4, random_state=0).fit(X, y)
+    assert test.meaning_.startswith("Rows are taken as independent") == dependent
+    settings = Settings("y", kernels="linear", degree=1)
+    split = split_table(frame.astype({name: str}), settings)
+    judged = judge_terms(fit_table(split, settings), split, settings, 0.1)
+    assert judged.how_sure.meaning.startswith("Rows are taken as independent") == dependent
+
+
 @pytest.mark.parametrize("after", [0, 2])
 def test_ctrl_c_keeps_what_is_done(folder, monkeypatch, after):
     split = split_table(pd.read_csv(folder / "flats.csv"), FLATS)
@@ -410,5 +426,6 @@ def test_the_kernels_and_the_degree_that_were_chosen_are_tested(monkeypatch):
     assert judged.how_sure.sure[0].terms == ("u",)
     apart = SplitTest(MKLRegressor(alpha=1e-3, degree=fitted.estimator.degree_), random_state=0)
     apart.fit(split.encoder.encode(split.train), split.y_train)
-    assert judged.how_sure == apart.how_sure_
+    said = f"{apart.how_sure_.meaning} {CHOSEN_BEFORE}"  # the degree was chosen by the same rows
+    assert judged.how_sure == replace(apart.how_sure_, meaning=said)
     assert how_sure_of(judged.how_sure, ["u", "v", "w"]) is judged.how_sure

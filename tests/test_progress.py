@@ -203,3 +203,20 @@ def test_models_of_a_path_with_widths_keep_those_of_the_first():
     assert (np.diff(shares) > 0).all()
     assert choosing(1, True) == 0.5
     assert choosing(5, True) == pytest.approx(5 / 6)
+
+
+@pytest.mark.parametrize("seconds", [1.0, 10.0, 40.0])
+def test_time_left_follows_the_pace_of_the_part_it_is_in(monkeypatch, seconds):
+    """Kinds of models that should take as long as the last one may be far quicker."""
+    clock, said = [0.0], []
+    monkeypatch.setattr(progress, "perf_counter", lambda: clock[0])
+    watch = Watch(types.SimpleNamespace(show=lambda *words: said.append(words)))
+    for part, start, took in (("first", 0.0, seconds), ("last", 0.4, 40.0)):
+        watch.within(part, start, start + (0.4 if part == "first" else 0.6))
+        for share in np.linspace(0, 1, 21)[1:]:
+            clock[0] += took / 20
+            watch.report(f"{part} {share:.2f}", float(share))
+    end = seconds + 40.0
+    lines = [(spent, left) for _, _, spent, left in said if left is not None and spent > end / 3]
+    assert len(lines) > 5
+    assert all(0.5 <= left / (end - spent) <= 2 for spent, left in lines if spent < 0.9 * end)

@@ -349,6 +349,9 @@ class ByChance:
         noise = np.random.default_rng(0).normal(size=(60, 20))
         return [noise[term.kernels[0]][rows, None] for term in terms]
 
+    def correlations(self, terms):
+        return np.eye(len(terms))
+
     def likes(self, term, limit):
         return []
 
@@ -423,3 +426,19 @@ def test_first_feature_of_a_smooth_term_is_its_part_of_the_model(monkeypatch):
     richer = source.features(terms, 3, others)
     np.testing.assert_allclose(richer[0][:, :1], parts[0])
     assert {part.shape[1] for part in richer} == {3}
+
+
+def test_which_kernels_were_selected_changes_no_correlation_of_terms():
+    """A column has a smooth kernel and a finer one; parts of the rows select one, or both."""
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(200, 1))
+    X = np.hstack([base + 0.1 * rng.normal(size=(200, 2)), rng.normal(size=(200, 1))])
+    test = SplitTest(MKLRegressor(kernels="auto", degree=2), random_state=0)
+    _, source, _ = test._ready(X, base[:, 0], None)
+    names = source.prepared.kernels.names
+    smooth, fine = [i for i, name in enumerate(names) if name == "x0"][:2]
+    other = names.index("x1")
+    chosen = [((smooth,),), ((fine,),), ((smooth,), (fine,), (smooth, fine))]
+    pairs = [[Picked("x0", kernels), Picked("x1", ((other,),))] for kernels in chosen]
+    found = [source.correlations(pair)[0, 1] for pair in pairs]
+    assert found[0] == found[1] == found[2] > 0.95

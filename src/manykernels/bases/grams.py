@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
@@ -108,6 +109,22 @@ class GramStack:
     def masses(self, state: Array, products: Products, scales: Scales = 1.0) -> Array:
         """Return the inner products of a state and product kernels; O(n m D) each."""
         return np.array([_inner(state, self.product(product)) for product in products]) * scales
+
+    def applied(self, products: Products, vectors: Array) -> Iterator[Array]:
+        """Yield product kernels times vectors of shape (n, c), on the host; O(n m) each, or D + c.
+
+        Those that differ in their last factor alone share the work for the others; with a single
+        vector no matrix is made for them.
+        """
+        alone, there = vectors.shape[1] == 1, beside(vectors.T, self.grams)
+        for prefix, own in groupby(products, key=lambda product: product[:-1]):
+            state = self.product(prefix)
+            if alone:
+                state *= there
+            for product in own:
+                check()
+                last = self.kernel(product[-1]) if product else self.filled(1.0)
+                yield _row_sums(state, last) if alone else times(state * last, vectors)
 
     def mean_squares(
         self, products: Products, scales: Array, row_weights: Array
@@ -236,6 +253,13 @@ class GramStack:
                     power = power * gram
                 out[j, position] = _inner(power, weight)
         return out
+
+
+def _row_sums(left: Array, right: Array) -> Array:
+    """Return the sums over rows of the products of two matrices' entries, (n, 1), on the host."""
+    if on_host(left):
+        return np.einsum("ij,ij->i", left, right)[:, None]
+    return to_host(namespace(left).sum(left * right, axis=1))[:, None]
 
 
 def _inner(left: Array, right: Array) -> float:

@@ -110,12 +110,17 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
         limited = replace(one, search=replace(one.search, cv=splits)).kept_at("judged", one.label)
         limited = limited.on_rows(judged.count, len(rows.names))
         try:
-            with keeping(clock.part(EFFORT[one.label] / left)) as part:
+            with keeping(clock.part(EFFORT[one.label] / left)):
                 choice, prepared, cut_short = crossval(limited, judged)
         except OutOfTimeError:  # it is not judged
             notes.append(f"{one.label!r} was not tried: there was no time")
             late = True
             continue
+        except KeyboardInterrupt:  # before the first model of this kind
+            if not losses:
+                raise
+            cut_short = True
+            break
         except NoRoomError:
             if one is able[-1] and not losses:
                 raise
@@ -132,7 +137,6 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
         for label, (known, _) in found.items():  # what is not the best so far holds no rows
             if label not in (best, able[0].label):
                 found[label] = known, None
-        cut_short = cut_short and not part.passed
         if cut_short:  # by Ctrl-C: what is known so far decides
             break
     if not losses:
@@ -231,7 +235,9 @@ def affordable(spec: Spec, rows: Any, count: int) -> tuple[list[Spec], list[str]
         else:
             able.append(one)
         if one.label == "monomials" and not only_linear(one.kernels):
-            notes.append("'greedy' was not tried: it takes numbers only, no categories or gaps")
+            notes.append(
+                "'greedy' was not tried: it takes numbers only, no categories, week days or gaps"
+            )
     return able, notes
 
 

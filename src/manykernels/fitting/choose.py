@@ -103,6 +103,8 @@ def lowest_degree(
         if candidates[number].degree >= candidates[best[0]].degree:
             break
         place = int(table[number].mean(axis=1).argmax())
+        if not np.isfinite(table[number, place]).all():  # there was no time for it
+            continue
         losses = table[best] - table[number, place]
         if losses.mean() <= losses.std(ddof=1) / np.sqrt(folds):
             return number, place

@@ -147,6 +147,7 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared, bool]:
             paths, interrupted = in_step(lasting, rows, folds, candidates)
         else:
             paths, interrupted = in_processes(lasting, rows, folds, candidates, jobs)
+    by_user = interrupted and not clock.passed
     if interrupted:  # what is finished is kept
         paths = finished(paths)
         if not paths[0]:
@@ -161,7 +162,7 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared, bool]:
             kind,
         )
     choice = _choose(search, candidates, paths, spec.greedy is not None)
-    return choice, ready[choice.degree], interrupted
+    return choice, ready[choice.degree], by_user
 
 
 def splits_of(search: Search, rows: Rows) -> list[tuple[Array, Array]]:

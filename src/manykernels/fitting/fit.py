@@ -105,6 +105,7 @@ def settle(spec: Spec, rows: Rows, choice: Choice, prepared: Prepared | None) ->
         ready = settled if spec.first is None else with_terms(settled, rows)
         prepared = rows.prepare(ready, choice.degree)
     start = choice.folds[0].result if len(choice.folds) == 1 else None
+    choice = replace(choice, folds=tuple(replace(fold, result=None) for fold in choice.folds))
     if settled.slot is not None:
         settled = settled.kept_at(setting_digits(settled))
     return replace(weigh(settled, rows, prepared, start), choice=choice)

@@ -27,6 +27,14 @@ CHOOSING = 0.85
 SAID_FROM = 0.3
 """Share of the work from which on time left is said: before, too little of it has been seen."""
 
+SEEN_PART = 0.15
+"""Share of a part of the work, such as a kind of model, from which on its own pace tells how long
+the rest takes: parts before it may have been far quicker than usual. Set by judgement."""
+
+LATER = 0.25
+"""Largest share of the work in later parts for which time left is said: how long these take is not
+known before. Set by judgement."""
+
 LATEST = 0.98
 """Share of the work that is said to be done at the most before it is."""
 
@@ -222,13 +230,14 @@ class Watch:
         done = self.start + share * (self.stop - self.start)
         if self.whole is not None:  # by time, for models of a path cost more and more
             done = min((now - self.entered) / max(self.whole, 1e-9), LATEST)
-        done = self.first + done * (self.last - self.first)
-        self.done = done = max(done, self.done)
-        left = None
-        if done >= SAID_FROM and seconds >= EVERY_SECONDS:
-            left = self.least = min(seconds * (1 - done) / done, self.least)
+        own = done * (self.last - self.first)
+        self.done = max(self.first + own, self.done)
+        known = done >= SEEN_PART and 1 - self.last <= LATER
+        if known and self.done >= SAID_FROM and seconds >= EVERY_SECONDS:
+            self.least = min((now - self.entered) * (1 - self.done) / own, self.least)
+        left = self.least if isfinite(self.least) else None
         said = ": ".join(part for part in (self.part, self.label, text) if part)
-        self.display.show(said, done, seconds, left)
+        self.display.show(said, self.done, seconds, left)
 
 
 _CURRENT: ContextVar[Watch | None] = ContextVar("watch", default=None)

@@ -16,7 +16,7 @@ loss one of the mean log loss (outputs added up).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -68,17 +68,24 @@ def spread_of(parts: Array, weights: Array) -> float:
     return float(np.sqrt(np.sum(weights @ (parts - weights @ parts) ** 2)))
 
 
+def members(terms: Array) -> list[Array]:
+    """Return the positions of the kernels of each term, given the term of each kernel."""
+    count = int(terms.max(initial=-1)) + 1
+    order = np.argsort(terms, kind="stable")
+    return np.split(order, np.searchsorted(terms[order], np.arange(1, count)))[:count]
+
+
 def measure(
-    part: Callable[[list[int]], Array], terms: Array, fitted: Array, problem: Problem
+    parts: Iterable[Array], count: int, fitted: Array, problem: Problem
 ) -> tuple[Array, Array | None]:
-    """Return spread and loss without it of the term of each kernel.
+    """Return spread and loss without it of each term.
 
     Parameters
     ----------
-    part : callable
-        From positions of kernels to what they add to the function on the training rows, (n, c).
-    terms : ndarray of int
-        The term of each kernel.
+    parts : iterable of ndarray of shape (n, c)
+        What each term adds to the function on the training rows.
+    count : int
+        Number of terms.
     fitted : ndarray of shape (n, c)
         The function on the training rows.
     problem : Problem
@@ -86,27 +93,22 @@ def measure(
 
     Returns
     -------
-    spreads, losses : ndarray, one value for each kernel
+    spreads, losses : ndarray, one value for each term
         Losses are None where they are too dear, the time is over, or the loss is no squared or
         logistic one.
     """
-    count = int(terms.max(initial=-1)) + 1
-    order = np.argsort(terms, kind="stable")
-    groups = np.split(order, np.searchsorted(terms[order], np.arange(1, count)))[:count]
     steps = 1 if isinstance(problem.loss, Squared) else 10
     wanted = isinstance(problem.loss, Squared | Logistic)
     wanted &= steps * fitted.size * count**2 + count**3 <= SCALING_WORK
     spreads, columns = np.zeros(count), [np.empty((fitted.size, 0))]
-    for number, own in enumerate(groups):
-        values = part(own.tolist())
+    for number, values in enumerate(parts):
         spreads[number] = spread_of(values, problem.weights)
         if wanted:
             columns.append(values.T.reshape(-1, 1))
-    losses = None
     if wanted:
         with suppress(OutOfTimeError), strictly():  # the model does without them
-            losses = losses_without(np.hstack(columns), fitted, problem)[terms]
-    return spreads[terms], losses
+            return spreads, losses_without(np.hstack(columns), fitted, problem)
+    return spreads, None
 
 
 def losses_without(parts: Array, fitted: Array, problem: Problem) -> Array:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -11,12 +12,12 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from ..arrays import Array, Index
-from ..backend import beside, times
+from ..backend import times
 from ..bases import TERMS, Bases, GramStack, WidthRows
 from ..families import KernelFamily
 from ..objective import Problem, weights_of
 from ..solvers import Result
-from .importance import measure, together
+from .importance import measure, members, together
 
 MOST_PARTS = 2_000
 """Most terms of one feature whose values on all training rows are made one after another: some
@@ -221,21 +222,24 @@ def make_predictor(
     weighted = weights[:, None] * centred
     variance = float(np.sum(weighted * centred))
     indices, theta = result.indices, result.theta
+    terms = together(family, indices)
+    measured: tuple[Array | None, Array | None] = None, None
     coefficients = owners = None
-    if family.explicit:
-        coefficients, owners, parts = _features(family, result, weighted)
-    elif isinstance(family.bases, WidthRows):
+    if isinstance(family.bases, WidthRows):
         return _by_weight(without_shares(family, result, 0.0))
+    if family.explicit:
+        coefficients, owners, covariances = _features(family, result, weighted)
+        if problem is not None:
+            measured = _measured(family, result, coefficients, terms, problem)
     else:
-        assert isinstance(family.bases, GramStack)
-        stack = family.bases
-        probe = beside(weighted, stack.grams) @ beside(solution.coefficients.T, stack.grams)
-        covariances = stack.masses(probe, [family.factors(index) for index in indices])
-        parts = theta * family.weights(indices) * covariances
-    shares = parts / variance if variance > 0 else np.zeros(len(indices))
-    spreads = losses = None
-    if problem is not None:
-        spreads, losses = _measured(family, result, coefficients, problem)
+        covariances = np.zeros(len(indices))
+        parts = _parts_of_matrices(family, result, members(terms), weighted, covariances)
+        if problem is not None:
+            measured = measure(parts, terms.max(initial=-1) + 1, solution.fitted, problem)
+        else:
+            deque(parts, 0)
+    spreads, losses = (None if one is None else one[terms] for one in measured)
+    shares = covariances / variance if variance > 0 else np.zeros(len(indices))
     order = np.argsort(-(shares if spreads is None else spreads), kind="stable")
     if coefficients is not None:
         rank = np.empty(len(order), dtype=int)
@@ -259,29 +263,50 @@ def make_predictor(
 
 
 def _measured(
-    family: KernelFamily, result: Result, coefficients: Array | None, problem: Problem
+    family: KernelFamily, result: Result, coefficients: Array, terms: Array, problem: Problem
 ) -> tuple[Array, Array | None]:
-    """Return spread and loss without it of the term of each kernel of a result."""
-    indices, theta, solution = result.indices, result.theta, result.solution
-    terms = together(family, indices)
-    ends = None if coefficients is None else np.cumsum([0, *family.widths(indices)])
-    if ends is not None and ends[-1] == len(terms) > MOST_PARTS and len(set(terms)) == len(terms):
+    """Return spread and loss without it of each term of a result, by coefficients of features."""
+    indices, count = result.indices, terms.max(initial=-1) + 1
+    ends = np.cumsum([0, *family.widths(indices)])
+    if ends[-1] == len(terms) > MOST_PARTS and count == len(terms):
         # Values of thousands of terms are not made: a feature's spread, times its coefficient.
-        assert coefficients is not None
         scales = family.weights(indices)
         products: Any = family.products(indices)
         squares, means = family.blocks.mean_squares(products, scales, problem.weights)
         deviations = np.sqrt(np.maximum(squares - means, 0.0))
         return deviations * np.linalg.norm(coefficients, axis=1), None
 
-    def part(places: list[int]) -> Array:
-        chosen = [indices[i] for i in places]
-        if coefficients is None or ends is None:
-            return times(family.gram(chosen, theta[places]), solution.coefficients)
-        own = [coefficients[ends[i] : ends[i + 1]] for i in places]
+    def part(places: Array) -> Array:
+        chosen = [indices[i] for i in places.tolist()]
+        own = [coefficients[ends[i] : ends[i + 1]] for i in places.tolist()]
         return family.combine(chosen, np.concatenate(own))
 
-    return measure(part, terms, solution.fitted, problem)
+    return measure(map(part, members(terms)), count, result.solution.fitted, problem)
+
+
+def _parts_of_matrices(
+    family: KernelFamily,
+    result: Result,
+    groups: Sequence[Array],
+    weighted: Array,
+    covariances: Array,
+) -> Iterator[Array]:
+    """Yield what each group of kernels adds to the function on the training rows.
+
+    Each kernel is looked at once: ``covariances`` gets that of its part with the function.
+    """
+    assert isinstance(family.bases, GramStack)
+    order = np.concatenate([np.empty(0, dtype=int), *groups]).tolist()
+    scales = result.theta * family.weights(result.indices)
+    products = [family.factors(result.indices[place]) for place in order]
+    values = family.bases.applied(products, result.solution.coefficients)
+    for own in groups:
+        total = np.zeros_like(weighted)
+        for place in own.tolist():
+            part = scales[place] * next(values)
+            covariances[place] = np.sum(weighted * part)
+            total += part
+        yield total
 
 
 def _by_weight(learnt: Predictor) -> Predictor:

@@ -18,20 +18,23 @@ from ..estimators.base import BaseMKL
 from ..estimators.kept import opened
 from ..estimators.validation import as_numbers, column_names, gather, remember_columns
 from ..fitting.progress import watching
+from ..frames import is_table, repeated_subjects
 from ..how_sure import Group, HowSure
 from ..notices import InterruptedWarning, notify
 from ..rows import MemoryPrepared
 from ..spec import Spec
-from .groups import correlations, in_groups
+from .groups import in_groups
 from .kept import KeptPicks
-from .sources import Picked, Picks, TermSource, selecting, some_rows, source_of, together
+from .sources import Picked, Picks, TermSource, selecting, source_of, together
 
 if TYPE_CHECKING:
     import pandas as pd
 
-GROUP_FEATURES = 4
-"""Features of a term that correlations between terms are taken of: the leading ones. Set by
-judgement, not measured."""
+DEPENDENT = (
+    "Rows are taken as independent of each other. Where those of a subject, or of near times, are "
+    "alike, more terms are called sure by mistake than is said here."
+)
+"""What comes before the meaning where rows are likely to depend on each other."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,7 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 "estimator must be MKLRegressor, MKLClassifier or one of their CV versions; got "
                 f"{self.estimator!r}. Use for instance MKLRegressorCV()."
             )
+        self._dependent = is_table(X) and bool(repeated_subjects(X))
         reader = clone(self.estimator)
         X = as_numbers(reader, X, sample_weight)
         spec = selecting(reader)
@@ -177,8 +181,7 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         selected = np.zeros((len(picks), len(names)), dtype=bool)
         for number, terms in enumerate(picks):
             selected[number, [place[term.name] for term in terms]] = True
-        rows, weights = some_rows(source.prepared.weights)
-        alike = correlations(source.features(list(known.values()), GROUP_FEATURES, rows), weights)
+        alike = source.correlations(list(known.values()))
         return Evidence(known, in_groups(alike, selected, self.correlation), alike, selected)
 
     def _keep(
@@ -215,7 +218,7 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _conclude(self, source: TermSource, meaning: str, done: int, wanted: int) -> None:
         """Store what was found for models to be shown with, after the table."""
-        self.meaning_ = meaning
+        self.meaning_ = meaning = f"{DEPENDENT} {meaning}" if self._dependent else meaning
         self.how_sure_ = HowSure(
             tuple(self.groups_),
             dict(zip(self.table_["term"], self.table_["frequency"], strict=True)),
@@ -230,9 +233,7 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _likes(self, source: TermSource, first: Picked, taken: Sequence[str]) -> dict[str, float]:
         """Return terms of the family that no rows selected and that go with one that they did."""
         others = [t for t in source.likes(first, self.correlation) if t.name not in taken]
-        rows, weights = some_rows(source.prepared.weights)
-        parts = source.features([first, *others], GROUP_FEATURES, rows)
-        alike = correlations(parts, weights)[0, 1:].tolist()
+        alike = source.correlations([first, *others])[0, 1:].tolist()
         close = {t.name: value for t, value in zip(others, alike, strict=True)}
         ordered = sorted(close.items(), key=lambda item: -item[1])
         return {name: value for name, value in ordered if value >= self.correlation}

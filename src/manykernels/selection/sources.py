@@ -25,6 +25,7 @@ from ..registry import AUTO
 from ..rows import MemoryPrepared
 from ..solvers import Result
 from ..spec import Search, Spec, Widths
+from .groups import correlations
 
 PATH_STRENGTHS = 49
 """Strengths of the path on some rows, over six decades: twice as fine as that of cross-validation,
@@ -37,6 +38,10 @@ estimator. Set by judgement, not measured."""
 LIKES = 200
 """Terms of the whole family that are compared with the first one of a group. Set by judgement."""
 
+
+GROUP_FEATURES = 4
+"""Features of a term that correlations between terms are taken of: the leading ones. Set by
+judgement, not measured."""
 
 GROUP_ROWS = 2_000
 """Rows that correlations between terms are taken of at the most. Set by judgement."""
@@ -96,6 +101,9 @@ class TermSource(Protocol):
 
     def features(self, terms: Sequence[Picked], most: int, rows: Array) -> list[Array]:
         """Return features of terms on some rows, the leading ones if there are more than most."""
+
+    def correlations(self, terms: Sequence[Picked]) -> Array:
+        """Return how much terms go together, between 0 and 1, of shape (terms, terms)."""
 
     def likes(self, term: Picked, limit: float) -> list[Picked]:
         """Return terms of the whole family that may correlate with a term by a limit or more."""
@@ -227,6 +235,23 @@ class PathTerms:
             self.axes[term.kernels] = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
         return self.axes[term.kernels][:, :most]
 
+    def correlations(self, terms: Sequence[Picked]) -> Array:
+        """Return how much terms go together.
+
+        Variables with several kernels, smooth ones and finer ones, stand with the first each: which
+        of them some rows select is by chance, and so would be the correlations of terms.
+        """
+        names = self.prepared.kernels.names
+        typical = list(terms)
+        if len(set(names)) < len(names):
+            first = [names.index(name) for name in names]
+            factors = self._family(np.arange(1)).factors
+            for place, term in enumerate(terms):
+                used = {first[j] for index in term.kernels for j in factors(index)}
+                typical[place] = Picked(term.name, (tuple(sorted(used)),))
+        rows, weights = some_rows(self.prepared.weights)
+        return correlations(self.features(typical, GROUP_FEATURES, rows), weights)
+
     def likes(self, term: Picked, limit: float) -> list[Picked]:
         """Return the terms whose kernels price highest where the term is what is to be explained.
 
@@ -283,6 +308,11 @@ class WidthTerms:
     def features(self, terms: Sequence[Picked], most: int, rows: Array) -> list[Array]:
         """Return the components on some rows."""
         return [term.values[rows] for term in terms if term.values is not None]
+
+    def correlations(self, terms: Sequence[Picked]) -> Array:
+        """Return how much components go together."""
+        rows, weights = some_rows(self.prepared.weights)
+        return correlations(self.features(terms, GROUP_FEATURES, rows), weights)
 
     def likes(self, term: Picked, limit: float) -> list[Picked]:
         """Return none: other components are known only where a model has them."""

@@ -5,13 +5,22 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 
+from ..frames import repeated_subjects
 from ..selection import SplitTest
+from ..selection.base import DEPENDENT
 from ..specify import PAIR_DEGREE
 from .fitting import Settings, Split, new_estimator, pass_on
 from .model import TableModel
 
 TESTED_KERNELS = {"ridge": "linear", "monomials": "linear", "greedy": "linear", "both": "auto"}
 """Kernels whose terms are tested, by the kind of model, where that is no name of kernels."""
+
+
+CHOSEN_BEFORE = (
+    "The kind of functions and how many columns a term may have were chosen with the same rows, "
+    "which the p-values do not count."
+)
+"""What is said besides where these were chosen from the data."""
 
 
 def judge_terms(
@@ -55,17 +64,17 @@ def judge_terms(
         checkpoint=settings.checkpoint,
     )
     notes, found = [], None
-    if split.groups is not None or split.ordered:
-        notes.append(
-            "the test of the terms takes rows as independent of each other: where those of a "
-            "group, or of a time, are alike, p-values are too small."
-        )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             found = test.fit(split.encoder.encode(split.train), split.y_train).how_sure_
         except KeyboardInterrupt:
             notes.append("the test of the terms was interrupted before its first split was done.")
+    dependent = split.groups is not None or split.ordered or repeated_subjects(split.train)
+    if found is not None and dependent and DEPENDENT not in found.meaning:
+        found = replace(found, meaning=f"{DEPENDENT} {found.meaning}")
+    if found is not None and (hasattr(fitted, "chosen_") or isinstance(settings.degree, list)):
+        found = replace(found, meaning=f"{found.meaning} {CHOSEN_BEFORE}")
     pass_on(caught)
     # An early end is a number of splits in what is said of terms; others are of single fits.
     notes += [str(warning.message) for warning in caught if warning.category is UserWarning]
