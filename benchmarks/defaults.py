@@ -6,16 +6,16 @@ Drawn linear tables: Gaussian columns, Gaussian coefficients, as much noise as s
 on 2,000 other rows. The eight tables of the page of ordinary tables, on its splits.
 Wide: 200 rows of 2,000 columns, three true terms (a column, a product of two, a square). Genes: 200
 rows of 20,000 columns, five of which act. Tall: 300,000 rows of 10 columns and 100,000 of 100,
-Friedman's function. Noise: 200 rows of 10 columns and a target of noise, 10 seeds. The best
-own kind is the one of our own kinds of models by itself that the default is least ahead of, or most
+Friedman's function. Noise: 200 rows of 10 columns and a target of noise, 10 seeds. The best own
+kind is the one of our own kinds of models by itself that the default is least ahead of, or most
 behind, on splits that both were run on.
 
 Seconds are of the processor, on one thread. Finished cells are kept and not computed again. The
 cells of the eight tables are those of `ours` on the page of ordinary tables, whose `auto` and
-`widths` are our own kinds of models there. The others are of an earlier version, in which a model of
-widths took twice the time; those of 200 x 10, 500 x 30, wide, tall and large were run when a lead of
-one standard error decided against ridge, not 1.5; what they say of their choice shows that it is
-the same.
+`widths` are our own kinds of models there. The others are of an earlier version, in which a model
+of widths took twice the time; those of 200 x 10, 500 x 30, wide, tall and large were run when a
+lead of one standard error decided against ridge, not 1.5; what they say of their choice shows that
+it is the same.
 
     MANYKERNELS_DATA=... python dev.py bench benchmarks/defaults.py
 """
