@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..backend import error_of_mean
 from ..words import count
 from .simple import SimpleModels
 
@@ -57,7 +58,7 @@ class Lead:
 def lead(own: Array, other: Array) -> Lead:
     """Return how two models compare, given their losses on the same rows."""
     parts = other - own
-    error = float(np.std(parts, ddof=1) / np.sqrt(len(parts))) if len(parts) > 1 else np.inf
+    error = error_of_mean(parts) if len(parts) > 1 else np.inf
     return Lead(float(np.mean(parts)), error)
 
 
