@@ -9,11 +9,13 @@ from sklearn import config_context
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit, cross_validate
 from typer.testing import CliRunner
 
-from manykernels import MKLClassifierCV, MKLRegressorCV
+from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
+from manykernels.baselines import LpNormMKL
 from manykernels.cli.app import app
 from manykernels.fitting import alternatives, crossval, splits
 from manykernels.fitting.crossval import splits_of
 from manykernels.frames.subjects import names_subjects, repeated_subjects
+from manykernels.selection import SplitTest, StabilitySelection
 from manykernels.tables import Settings, TableError, fit_table, split_table
 
 SUBJECTS, VISITS = 24, 5
@@ -144,6 +146,25 @@ def test_groups_that_are_none(groups, message):
     table = visits()
     with pytest.raises(ValueError, match=message):
         MKLRegressorCV(degree=1).fit(table[["age", "dose"]], table["y"], groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "words"),
+    [
+        (MKLRegressor(), "MKLRegressorCV, .* got groups for MKLRegressor"),
+        (MKLClassifier(), "MKLClassifierCV, .* got groups for MKLClassifier"),
+        (LpNormMKL(), "MKLRegressorCV, .* got groups for LpNormMKL"),
+        (SplitTest(MKLRegressor("linear")), "rows as independent"),
+        (StabilitySelection(MKLRegressor("linear")), "rows as independent"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_groups_are_refused_in_words_where_nothing_is_done_with_them(estimator, words):
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20.0)
+    with pytest.raises(TypeError, match=f"groups must .*{words}"):
+        estimator.fit(X, y, groups=np.arange(20) // 2)
+    with pytest.raises(TypeError, match="fit must have no argument 'epochs'; got one"):
+        estimator.fit(X, y, epochs=3)
 
 
 def test_time_goes_forward():
