@@ -193,6 +193,8 @@ def test_tables_by_groups():
     assert split.encoder.names == ["age", "dose", "day"]
     inside, outside = (table["patient"][part.index] for part in (split.train, split.test))
     assert not set(inside) & set(outside)
+    assert len(np.unique(split.groups_test)) == outside.nunique()
+    assert len(split.groups_test) == len(split.test)
     assert len(split.test) == pytest.approx(0.2 * len(table), abs=VISITS)
     model = fit_table(split, settings)
     assert model.summary["evaluated_on"] == "held-out rows, none of a 'patient' trained on"
