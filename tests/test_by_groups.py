@@ -9,11 +9,13 @@ from sklearn import config_context
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit, cross_validate
 from typer.testing import CliRunner
 
-from manykernels import MKLClassifierCV, MKLRegressorCV
+from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
+from manykernels.baselines import LpNormMKL
 from manykernels.cli.app import app
 from manykernels.fitting import alternatives, crossval, splits
 from manykernels.fitting.crossval import splits_of
 from manykernels.frames.subjects import names_subjects, repeated_subjects
+from manykernels.selection import SplitTest, StabilitySelection
 from manykernels.tables import Settings, TableError, fit_table, split_table
 
 SUBJECTS, VISITS = 24, 5
@@ -146,6 +148,25 @@ def test_groups_that_are_none(groups, message):
         MKLRegressorCV(degree=1).fit(table[["age", "dose"]], table["y"], groups=groups)
 
 
+@pytest.mark.parametrize(
+    ("estimator", "words"),
+    [
+        (MKLRegressor(), "MKLRegressorCV, .* got groups for MKLRegressor"),
+        (MKLClassifier(), "MKLClassifierCV, .* got groups for MKLClassifier"),
+        (LpNormMKL(), "MKLRegressorCV, .* got groups for LpNormMKL"),
+        (SplitTest(MKLRegressor("linear")), "rows as independent"),
+        (StabilitySelection(MKLRegressor("linear")), "rows as independent"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_groups_are_refused_in_words_where_nothing_is_done_with_them(estimator, words):
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20.0)
+    with pytest.raises(TypeError, match=f"groups must .*{words}"):
+        estimator.fit(X, y, groups=np.arange(20) // 2)
+    with pytest.raises(TypeError, match="fit must have no argument 'epochs'; got one"):
+        estimator.fit(X, y, epochs=3)
+
+
 def test_time_goes_forward():
     table = visits().sort_values("day")
     X, y = table[["age", "dose"]], table["y"]
@@ -172,6 +193,8 @@ def test_tables_by_groups():
     assert split.encoder.names == ["age", "dose", "day"]
     inside, outside = (table["patient"][part.index] for part in (split.train, split.test))
     assert not set(inside) & set(outside)
+    assert len(np.unique(split.groups_test)) == outside.nunique()
+    assert len(split.groups_test) == len(split.test)
     assert len(split.test) == pytest.approx(0.2 * len(table), abs=VISITS)
     model = fit_table(split, settings)
     assert model.summary["evaluated_on"] == "held-out rows, none of a 'patient' trained on"

@@ -217,3 +217,24 @@ def test_columns_used_again_with_other_factors(intercept, rng):
     other = random_problem(Squared(), rng, values, intercept=not intercept)
     again = solve(other, columns.system(factors))
     assert again.objective == pytest.approx(solve(other, FeatureSystem(values * factors)).objective)
+
+
+@pytest.mark.parametrize("loss", [Squared(), Huber()], ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("width", [6, 40])
+@pytest.mark.parametrize("strength", [1e-110, 1e-76, 1e-30, 1e-12, 1e-3])
+@pytest.mark.parametrize("spread", [11, 14, 16])
+def test_rows_of_little_weight_keep_their_curvature(loss, intercept, width, strength, spread, rng):
+    """Weights that span many decades and next to no penalty: no predictor is worse than none."""
+    F = rng.normal(size=(12, width))
+    y = rng.normal(size=(12, 1))
+    weights = 10.0 ** -rng.permutation(np.linspace(0, spread, 12))
+    weights /= weights.sum()
+    problem = Problem(y, weights, loss, strength, intercept=intercept)
+    # Kernel matrices that have no inverse lose digits of what is left.
+    systems = [FeatureSystem(F)] + [GramSystem(F @ F.T)] * (width > 12)
+    for system in systems:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            solution = solve(problem, system)
+        assert solution.objective <= problem.risk(np.zeros_like(y)) * (1 + 1e-9)

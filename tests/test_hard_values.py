@@ -3,9 +3,12 @@
 A fit is right if its certificate is: a lower bound of the optimum that nothing known beats.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV
 from manykernels.baselines import HierarchicalKernelLearning, UniformProductKernel
@@ -127,6 +130,28 @@ def test_certificates_at_extreme_strengths(p, alpha, estimator, loss):
         return
     above = fit(1e-3 if alpha < 1 else 10 * alpha).objective_
     assert model.objective_ * (1 - model.gap_) <= above * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("p", [1, 4 / 3, 1.999999, 2])
+@pytest.mark.parametrize("alpha", [1e-100, 1e-76, 1e-40])
+@pytest.mark.parametrize("kernels", ["nystroem", "auto", "linear", "rbf"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_next_to_no_penalty_with_weights_of_many_decades(p, alpha, kernels, seed):
+    """A model that is not far worse than none, or an error in words; no warning from inside."""
+    rng = np.random.default_rng(seed)
+    rows, target = rng.normal(size=(25, 2)), rng.normal(size=25)
+    weights = 10.0 ** rng.uniform(-15.5, 0, size=25)
+    shares = np.where(weights < 1e-16 * weights.max(), 0.0, weights)
+    model = MKLRegressor(kernels, alpha=alpha, p=p, degree=1, max_iter=50, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            found = model.fit(rows, target, weights).predict(rows)
+        except ValueError as error:
+            assert "beyond floating-point range" in str(error)  # noqa: PT017
+            return
+    assert np.average((target - found) ** 2, weights=shares) <= 10 * np.abs(target).max() ** 2
 
 
 @pytest.mark.parametrize("what", ["X", "y", "sample_weight"])

@@ -13,6 +13,7 @@ from manykernels.passes import Moments, compressed
 from manykernels.passes import choice as engine
 from manykernels.passes.moments import moments_of
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
@@ -285,6 +286,77 @@ def test_files_whose_columns_are_read_in_other_partitions(rng, tmp_path):
     np.testing.assert_allclose(
         model.predict(whole[columns]), truth.predict(whole[columns]), atol=1e-6 * scale
     )
+
+
+def in_parts(values, labels):
+    """Return a frame or a series of Dask in three parts, whose rows have some labels."""
+    whole = values.set_axis(labels)
+    cuts = [whole[start : start + 250] for start in range(0, ROWS, 250)]
+    return dd.from_delayed([dask.delayed(cut) for cut in cuts], meta=whole[:0])
+
+
+LABELS = {
+    "in order": np.arange(ROWS),
+    "backwards": np.arange(ROWS)[::-1],
+    "shuffled": np.random.default_rng(0).permutation(ROWS),
+    "anew in each part": np.arange(ROWS) % 250,
+    "the same": np.zeros(ROWS, dtype=int),
+}
+
+
+@pytest.mark.parametrize("own", LABELS)
+@pytest.mark.parametrize("others", LABELS)
+def test_labels_of_rows_do_not_pair_them(own, others, rng):
+    """Rows, targets and weights belong together by their places, as in memory."""
+    whole, columns = frame(rng), list("abcd")
+    X, y, weights = whole[columns], whole["y"], whole["a"].abs()
+    truth = MKLRegressor(degree=1, **TIGHT).fit(X, y, weights).predict(X)
+    places = LABELS[own], LABELS[others]
+    lazy = in_parts(X, places[0]), in_parts(y, places[1]), in_parts(weights, places[0][::-1])
+    found = MKLRegressor(degree=1, **TIGHT).fit(*lazy).predict(X)
+    np.testing.assert_allclose(found, truth, atol=1e-6 * y.abs().max())
+
+
+def test_columns_in_other_partitions_are_cut_like_the_frame(rng):
+    whole, columns = frame(rng), list("abcd")
+    X, y = dd.from_pandas(whole[columns], npartitions=3), whole["y"]
+    truth = MKLRegressor(degree=1, **TIGHT).fit(whole[columns], y).predict(whole[columns])
+    model = MKLRegressor(degree=1, **TIGHT).fit(X, dd.from_pandas(y, npartitions=5))
+    found = model.predict(whole[columns])
+    np.testing.assert_allclose(found, truth, atol=1e-6 * y.abs().max())
+    twice = dd.from_pandas(y.set_axis(np.arange(ROWS) // 2), npartitions=5)
+    with pytest.raises(ValueError, match="y must have"):
+        MKLRegressor(degree=1).fit(X, twice)
+    other = in_parts(y, np.arange(ROWS)).repartition(npartitions=2)
+    with pytest.raises(ValueError, match="partitions of X; got 2 and 3"):
+        MKLRegressor(degree=1).fit(in_parts(whole[columns], np.arange(ROWS)), other)
+    short = in_parts(y, np.arange(ROWS)).partitions[[0, 2, 1]]
+    with pytest.raises(ValueError, match="y must have one value for each row of X"):
+        MKLRegressor(degree=1).fit(in_parts(whole[columns], np.arange(ROWS)), short)
+
+
+TIMES = pd.date_range("2020", periods=ROWS, freq="h")
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        (TIMES, "dates"),
+        (TIMES.tz_localize("UTC"), "dates"),
+        (TIMES - TIMES[0], "spans of time"),
+    ],
+    ids=["dates", "dates of a zone", "spans"],
+)
+def test_times_are_refused_where_the_fit_begins(times, said, rng):
+    whole, columns = frame(rng).assign(when=times), list("abcd")
+    lazy = dd.from_pandas(whole, npartitions=3)
+    with pytest.raises(TypeError, match=f"'when' of X must hold numbers .* got {said}. Use"):
+        MKLRegressor(degree=1).fit(lazy[[*columns, "when"]], lazy["y"])
+    with pytest.raises(TypeError, match=f"sample_weight must hold numbers .* got {said}"):
+        MKLRegressor(degree=1).fit(lazy[columns], lazy["y"], lazy["when"])
+    seconds = lazy["when"] if said == "spans of time" else lazy["when"] - lazy["when"].min()
+    numbers = lazy[columns].assign(when=seconds.dt.total_seconds())
+    MKLRegressor(degree=1).fit(numbers, lazy["y"])
 
 
 def test_y_in_memory_is_cut_like_x(rng):

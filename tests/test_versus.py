@@ -13,6 +13,7 @@ from manykernels.baselines.versus import (
     Versus,
     hardly_predicted,
     is_linear,
+    lead,
     remarks,
     versus,
 )
@@ -71,6 +72,29 @@ def test_log_losses_are_compared_row_by_row():
         "no better than the frequencies of the classes in the training rows"
         in (alike.said("150 rows")[0])
     )
+
+
+def test_rows_of_a_group_are_judged_together():
+    """Leads that come from few groups are chance, however many rows the groups have."""
+    rng = np.random.default_rng(0)
+    clear = {True: 0, False: 0}
+    for _ in range(300):
+        groups = np.repeat(np.arange(20), 15)
+        parts = (rng.normal(size=20)[groups] + rng.normal(size=300)) / 2
+        for known in clear:
+            clear[known] += lead(np.zeros(300), parts, groups if known else None).clear
+    assert clear[True] < 0.06 * 300 < 0.2 * 300 < clear[False]
+
+
+def test_groups_of_one_row_are_rows():
+    rng = np.random.default_rng(0)
+    own, other = rng.normal(size=(2, 50))
+    alone, as_groups = lead(own, other), lead(own, other, rng.permutation(50) + 7)
+    assert as_groups.amount == alone.amount
+    assert as_groups.error == pytest.approx(alone.error, rel=1e-12)
+    twice = lead(np.repeat(own, 2), np.repeat(other, 2), np.repeat(np.arange(50), 2))
+    assert twice.error == pytest.approx(alone.error, rel=1e-12)
+    assert lead(own, other, np.zeros(50)).error == np.inf
 
 
 def test_a_gain_within_two_standard_errors_is_none():

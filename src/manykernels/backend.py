@@ -114,6 +114,28 @@ def times(matrix: Any, vectors: Array) -> Array:
     return to_host(matrix @ beside(vectors, matrix))
 
 
+def next_to_one(values: Array) -> tuple[Array, int]:
+    """Return values divided by a power of two, and its exponent; the largest is below one then.
+
+    Their squares neither overflow nor vanish, and no digit is lost.
+    """
+    exponent = int(np.frexp(np.abs(values).max(initial=0.0))[1])
+    return np.ldexp(values, -exponent), exponent
+
+
+def in_single(vectors: Array) -> tuple[Array, int]:
+    """Return vectors in single precision, divided by a power of two, and its exponent."""
+    small, exponent = next_to_one(vectors)
+    return small.astype(np.float32), exponent
+
+
+def error_of_mean(parts: Array) -> float:
+    """Return the standard error of a mean of parts of any size; zero for a single one."""
+    small, exponent = next_to_one(parts)
+    spread = np.std(small, ddof=1) if len(parts) > 1 else 0.0
+    return float(np.ldexp(spread, exponent) / np.sqrt(len(parts)))
+
+
 def double(matrix: Any) -> Any:
     """Return a matrix in double precision, without a copy if it has that already."""
     xp = namespace(matrix)

@@ -70,6 +70,15 @@ def refuse_huge(value: Any, name: str) -> None:
         )
 
 
+def refuse_more(others: dict[str, Any], groups: str = "") -> None:
+    """Raise TypeError for what ``fit`` does not take; ``groups`` says what to do with groups."""
+    for name, value in others.items():
+        if name != "groups" or not groups:
+            raise TypeError(f"fit must have no argument {name!r}; got one. Leave it out.")
+        if value is not None:
+            raise TypeError(groups)
+
+
 def no_number(values: Any) -> Any:
     """Return a list of the first of some values that no float is made of; empty if all can be."""
     values = np.asarray(values, dtype=object).ravel()

@@ -85,8 +85,11 @@ DEVICE_BLOCK_BYTES = 2**31
 """Bytes of matrices' rows worked on at a time on a device. Set by judgement, not measured."""
 
 POLYNOMIAL_BYTES = 256 * 2**20
-"""Bytes that the symmetric polynomials, n x n matrices, may take, or else they are made for some
-rows at a time. Set by judgement, not measured."""
+"""Bytes that the symmetric polynomials, n x n matrices, may take, or half of the room of a family
+if that is less; else they are made for some rows at a time. Set by judgement, not measured."""
+
+LEAST_POLYNOMIAL_BYTES = 16 * 2**20
+"""Bytes that they may take however little room there is. Set by judgement, not measured."""
 
 ENUMERATION_WORK = 2e7
 """Multiplications up to which all gradients are computed rather than a tree of masses: some
@@ -235,6 +238,10 @@ SYSTEM_MATRICES = 7
 """Matrices of as many rows and columns as there are rows, or features if these are fewer, that a
 fit to all kernels at once holds at its peak: 7.2 with 2,000 rows of 300 columns at degree 2, the
 features included, for p = 4/3 and for p = 2."""
+
+DEGREE_MATRICES = 5
+"""Further ones for each degree above two where kernels are matrices, whose symmetric polynomials
+are made of whole ones: 11, 15 and 21 in all at degrees 3, 4 and 5, with 600 rows."""
 
 LEAST_SYSTEMS = 2**26
 """Bytes (64 MB, some 1,100 rows) of such matrices below which no fit is refused for them. Set by

@@ -318,7 +318,13 @@ def _degrees(asked: Any, widths: bool, kernels: Any) -> tuple[Any, ...]:
                 "for all columns. Use degree=1 for a linear model, 2 or 3 for products."
             )
         return (None,)
-    return tuple(dict.fromkeys(int(degree) for degree in np.atleast_1d(asked)))
+    degrees = tuple(dict.fromkeys(int(degree) for degree in np.atleast_1d(asked)))
+    if widths and 0 in degrees:
+        raise ValueError(
+            "degree must be at least 1 for kernels with widths, which have a column; got 0. Use "
+            'degree="auto" for kernels of all columns, or kernels="linear" for a constant model.'
+        )
+    return degrees
 
 
 def resolve_loss(loss: Any, labelled: bool) -> Loss:

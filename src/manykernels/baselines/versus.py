@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..backend import error_of_mean
 from ..feature_maps import Categorical
 from ..kernels import LinearKernels, MapKernels
 from ..words import count, percent
 from .simple import SimpleModels
 
 CLEAR = 2.0
-"""Standard errors, over rows, by which the mean loss of a model must be below that of another to
-be called better. By convention: chance alone exceeds it on one set of rows in forty."""
+"""Standard errors, over rows or groups of them, by which the mean loss of a model must be below
+that of another to be called better. By convention: chance exceeds it on one set in forty."""
 
 HARDLY = 0.1
 """A class is hardly ever predicted if the rows with that prediction are fewer than this share of
@@ -56,11 +57,21 @@ class Lead:
         return -self.amount > CLEAR * self.error
 
 
-def lead(own: Array, other: Array) -> Lead:
-    """Return how two models compare, given their losses on the same rows."""
+def lead(own: Array, other: Array, groups: Array | None = None) -> Lead:
+    """Return how two models compare, given their losses on the same rows.
+
+    Rows of a group may go wrong together, so that the standard error is over the sums of what the
+    groups differ by from the mean difference, where ``groups`` has the group of each row.
+    """
     parts = other - own
-    error = float(np.std(parts, ddof=1) / np.sqrt(len(parts))) if len(parts) > 1 else np.inf
-    return Lead(float(np.mean(parts)), error)
+    mean = float(np.mean(parts))
+    if groups is None:
+        sums = parts
+    else:
+        numbers = np.unique(groups, return_inverse=True)[1]
+        sums = np.bincount(numbers, parts - mean)
+    error = len(sums) / len(parts) * error_of_mean(sums) if len(sums) > 1 else np.inf
+    return Lead(mean, error)
 
 
 @dataclass(frozen=True)
@@ -169,10 +180,17 @@ def is_linear(estimator: Any) -> bool:
     return isinstance(kernels, LinearKernels)
 
 
-def versus(estimator: Any, X: Any, y: Array, simple: SimpleModels | None = None) -> Versus | None:
+def versus(
+    estimator: Any,
+    X: Any,
+    y: Array,
+    simple: SimpleModels | None = None,
+    groups: Array | None = None,
+) -> Versus | None:
     """Return how a fitted estimator compares on rows; None if these are too few to tell.
 
-    ``simple`` has the models fitted to the same rows as the estimator, if these are known.
+    ``simple`` has the models fitted to the same rows as the estimator, if these are known, and
+    ``groups`` the group of each row, where rows belong together.
     """
     classes = getattr(estimator, "classes_", None)
     if len(y) < 2 or (classes is None and not np.ptp(np.asarray(y, dtype=float)) > 0):
@@ -188,9 +206,9 @@ def versus(estimator: Any, X: Any, y: Array, simple: SimpleModels | None = None)
     if known is not None:
         before = losses(y, np.tile(known, (len(y), 1)) if chances else known, classes)
     return Versus(
-        lead(own, before),
+        lead(own, before, groups),
         float(np.mean(own)) <= float(np.mean(here)),
-        None if linear is None else lead(own, linear),
+        None if linear is None else lead(own, linear, groups),
         classes is not None,
         known is not None,
         float(np.mean(own)),
@@ -200,13 +218,18 @@ def versus(estimator: Any, X: Any, y: Array, simple: SimpleModels | None = None)
 
 
 def remarks(
-    estimator: Any, X: Any, y: Array, simple: SimpleModels | None, where: str
+    estimator: Any,
+    X: Any,
+    y: Array,
+    simple: SimpleModels | None,
+    where: str,
+    groups: Array | None = None,
 ) -> tuple[list[str], bool | None]:
     """Return what is to be said of predictions for rows, and whether they beat a constant.
 
     None in place of that where the rows do not tell.
     """
-    found = versus(estimator, X, y, simple)
+    found = versus(estimator, X, y, simple, groups)
     said = [] if found is None else found.said(where)
     if hasattr(estimator, "classes_"):
         predicted = np.asarray(estimator.predict(X))

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import Array
 from ..backend import Cholesky, add_to_diagonal, beside, double, take, times, to_host
 from ..deadline import check
-from .systems import Ridge, factorise, live_rows
+from .systems import Ridge, bending_rows, factorise, live_rows
 
 RESIDUAL = 1e-6
 """Norm of the residual at which conjugate gradients end, as a share of that of the target. On 4,800
@@ -83,7 +83,8 @@ class ConjugateSystem:
 
     def ridge(self, curvature: Array, linear: Array, strength: float, intercept: bool) -> Ridge:
         """Solve the equations of :meth:`GramSystem.ridge`."""
-        live = live_rows(curvature)
+        ones = np.ones(len(curvature))  # about what such kernels have on the diagonal
+        live = live_rows(curvature) | bending_rows(curvature, ones, strength)
         root = np.sqrt(np.where(live, curvature, 0.0))[:, None]
         alpha = np.where(live[:, None], 0.0, linear / strength)
         target = np.divide(linear, root, out=np.zeros_like(linear), where=root > 0)

@@ -79,6 +79,9 @@ class GramSystem:
             Whether :math:`f_t` includes a free constant b.
         """
         live = live_rows(curvature)
+        if not live.all():
+            own = to_host(namespace(self.gram).linalg.diagonal(self.gram))
+            live |= bending_rows(curvature, own, strength)
         if live.all():
             return dual_ridge(copied(self.gram), curvature, linear, strength, intercept)
         alpha = linear / strength
@@ -142,6 +145,9 @@ class FeatureSystem:
         """
         features, target = self.features, linear
         live = live_rows(curvature)
+        if not live.all():
+            own = to_host(namespace(features).sum(features**2, axis=1))
+            live |= bending_rows(curvature, own, strength)
         if live.sum() < features.shape[1]:
             silent = take(features, np.flatnonzero(~live), axis=0)
             dead = times(silent.T, linear[~live] / strength)
@@ -192,6 +198,15 @@ class FeatureSystem:
 def live_rows(curvature: Array) -> Array:
     """Return which rows have a curvature that matters."""
     return curvature > 1e-12 * curvature.max(initial=0.0)
+
+
+def bending_rows(curvature: Array, diagonal: Array, strength: float) -> Array:
+    r"""Return which rows bend more than the penalty, however little they do beside the others.
+
+    Without its curvature :math:`d_t` such a row would take the values :math:`r_t K_{tt}/\lambda`,
+    beyond all targets by the factor :math:`d_t K_{tt}/\lambda`.
+    """
+    return curvature * diagonal > strength
 
 
 def dual_ridge(

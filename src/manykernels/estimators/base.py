@@ -18,12 +18,12 @@ from ..arrays import Array
 from ..fitting import Outcome
 from ..function import Predictor, scaled
 from ..how_sure import how_sure_of
-from ..inputs import ranges, shown
+from ..inputs import ranges, refuse_more, shown
 from ..rows import Rows
 from ..spec import Spec
 from ..specify import specify
 from ..store import save
-from .by_groups import FitByGroups
+from .by_groups import FitByGroups, groups_apart
 from .checks import check_parameters
 from .importances import importances
 from .kept import kept_fit
@@ -65,7 +65,7 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         tags.input_tags.categorical = tables and not (self.labelled and hasattr(self, "cv"))
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **others: Any) -> Self:
         """Learn the kernel and the predictor.
 
         Parameters
@@ -79,12 +79,15 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             Weights of the rows; only their ratios matter, and those below 1e-16 of the largest
             count as zero. Where widths are learnt and rows of the same values have different
             targets, weights also say how many rows there are.
+        **others
+            Nothing. ``groups`` are for the estimators that cross-validate, as the error says.
 
         Returns
         -------
         self
             The fitted estimator.
         """
+        refuse_more(others, groups_apart(self))
         check_parameters(self)
         with fitted_anew(self):
             X = as_numbers(self, X, sample_weight)

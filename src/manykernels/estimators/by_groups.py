@@ -8,10 +8,21 @@ from sklearn.model_selection import GroupKFold
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 
 from ..frames import is_table, repeated_subjects
+from ..inputs import refuse_more
 from ..notices import notify
 from .checks import check_parameters
 from .kept import kept_fit
 from .validation import as_numbers, fitted_anew, gather
+
+
+def groups_apart(estimator: Any) -> str:
+    """Say which estimator takes groups in place of one that does not."""
+    name = type(estimator).__name__
+    kind = "MKLClassifierCV" if getattr(estimator, "labelled", False) else "MKLRegressorCV"
+    return (
+        f"groups must be given to {kind}, whose folds are of whole groups; got groups for {name}. "
+        f"Use {kind}().fit(X, y, groups=...)."
+    )
 
 
 class FitByGroups:
@@ -23,7 +34,14 @@ class FitByGroups:
 
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": UNUSED}  # the folds' alone
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        **others: Any,
+    ) -> Self:
         """Choose the setting by cross-validation, then learn the kernel and the predictor.
 
         Parameters
@@ -39,12 +57,15 @@ class FitByGroups:
             Which rows belong together, such as those of one patient: rows of one group are never
             trained and validated on at once. ``cv`` may be a splitter that takes groups; with a
             number or None folds are of whole groups.
+        **others
+            Nothing.
 
         Returns
         -------
         self
             The fitted estimator.
         """
+        refuse_more(others)
         if groups is None:
             warn_of_subjects(X, self.cv)
         check_parameters(self)

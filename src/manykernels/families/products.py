@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Array, Index, Product
-from ..backend import approximately, beside, dense, on_host, times
-from ..bases import BaseKernels
+from ..backend import approximately, beside, dense, filled, on_host, times
+from ..bases import BaseKernels, Cross
 from ..bases.columns import all_products_of_columns
 from ..bases.pairs import combine_pairs, inner_of_pairs, sum_of_tables
-from ..limits import BATCH_ENTRIES, POLYNOMIAL_BYTES
+from ..limits import BATCH_ENTRIES, LEAST_POLYNOMIAL_BYTES, POLYNOMIAL_BYTES
 from .base import KernelFamily, as_numbers
 from .index_sets import IndexSet, Monomials, elementary, indices_by_degree, without
 from .pricing import Pricer, ProductPricer
@@ -297,7 +297,15 @@ class ProductFamily(KernelFamily):
         Between own rows and those of ``other``, by default own rows. For ordered tuples this
         holds with :math:`\nu = \infty`.
         """
-        cross = self.bases.between((other or self).bases)
+        if other is not None or len(self.row_blocks) == 1:
+            return self._summed(self.bases.between((other or self).bases))
+        out = filled(0.0, (self.rows, self.rows), self.bases.matrix)
+        for rows in self.row_blocks:
+            out[rows, :] = self._summed(self.bases.cross_rows(rows))
+        return out
+
+    def _summed(self, cross: Cross) -> Array:
+        r"""Return :math:`\sum_d \rho_d^{-2} Q_d` between the rows of a cross."""
         parts = zip(self.index_set.polynomials(cross, self.degree), self.rho.tolist(), strict=True)
         first, *rest = [part * rho**-2 for part, rho in parts]
         return sum(rest, first)
@@ -314,9 +322,10 @@ class ProductFamily(KernelFamily):
 
     @cached_property
     def row_blocks(self) -> list[slice]:
-        """Rows in blocks for which the symmetric polynomials fit in a fixed budget."""
-        # The polynomials of a block and what they are made from: three matrices a degree.
-        return self.bases.row_blocks(POLYNOMIAL_BYTES // max(1, 3 * self.degree))
+        """Rows in blocks for which the symmetric polynomials fit in a budget."""
+        # The polynomials of a block and what they are made from: four matrices a degree.
+        budget = int(min(POLYNOMIAL_BYTES, max(LEAST_POLYNOMIAL_BYTES, self.room / 2)))
+        return self.bases.row_blocks(budget // max(1, 4 * self.degree))
 
     @cached_property
     def diagonals(self) -> tuple[Array, list[Array], list[Array]]:

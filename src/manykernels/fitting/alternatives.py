@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import deadline
 from ..arrays import Array
+from ..backend import error_of_mean
 from ..deadline import OutOfTimeError, keeping
 from ..kernels import only_linear
 from ..limits import JUDGED_ROWS, PLAIN_STRENGTH, WIDTH_COLUMNS, WIDTH_ROWS
@@ -277,8 +278,7 @@ def _taken(losses: dict[str, Array]) -> str:
     first = next(iter(losses))
     best = min(losses, key=lambda label: losses[label].sum())
     parts = losses[first] - losses[best]
-    spread = parts - parts.mean()
-    error = np.sqrt(np.sum(spread**2) * len(parts) / max(len(parts) - 1, 1))
+    error = len(parts) * error_of_mean(parts)
     return best if parts.sum() > CLEARLY * error else first
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array
+from ..backend import error_of_mean
 
 STEP_DECADES = 0.25
 """Decades of strength (log10) between the models by which a path is judged: those between two
@@ -106,7 +107,7 @@ def lowest_degree(
         if not np.isfinite(table[number, place]).all():  # there was no time for it
             continue
         losses = table[best] - table[number, place]
-        if losses.mean() <= losses.std(ddof=1) / np.sqrt(folds):
+        if losses.mean() <= error_of_mean(losses):
             return number, place
     return best
 
@@ -163,8 +164,7 @@ def exceeds(losses: Array, others: Array) -> bool:
     rows. With a single part that error is not known and the share decides.
     """
     parts = losses - others
-    spread = parts - parts.mean()
-    error = np.sqrt(np.sum(spread**2) * len(parts) / max(len(parts) - 1, 1))
+    error = len(parts) * error_of_mean(parts)
     return bool(parts.sum() > max(FOUND * others.sum(), ERRORS * error))
 
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import deadline
 from ..arrays import Array
-from ..backend import generator
+from ..backend import error_of_mean, generator
 from ..deadline import OutOfTimeError, keeping
 from ..function import Predictor
 from ..notices import InterruptedWarning, notify, setting
@@ -247,7 +247,7 @@ def _choose(
     top = np.unravel_index(int(mean.argmax()), mean.shape)
     number, place = lowest_degree(candidates, table, (int(top[0]), int(top[1])))
     if search.one_standard_error and count > 1:
-        error = float(table[number, place].std(ddof=1)) / np.sqrt(count)
+        error = error_of_mean(table[number, place])
         # Models come in the order from simple to rich.
         place = int(np.argmax(mean[number] >= mean[number, place] - error))
     folds = []

@@ -189,7 +189,7 @@ class PowerNorm:
 def power_norm(x: Array, exponent: float) -> float:
     """Return the norm of a nonnegative vector, safe from overflow; ``exponent`` may be inf."""
     largest = float(np.max(np.abs(x), initial=0.0))
-    if largest == 0 or np.isinf(exponent):
+    if largest == 0 or np.isinf(exponent) or not np.isfinite(largest):
         return largest
     shares = np.abs(x)
     shares /= largest

@@ -1,4 +1,4 @@
-"""Rows in Dask arrays and dataframes. The only file that knows Dask."""
+"""Rows in Dask arrays and dataframes. Only this file and ``beside.py`` know Dask."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 from ..arrays import Array
 from ..inputs import no_table, refuse_complex, refuse_masked
 from ..passes import Block
+from .beside import TARGET, WEIGHT, laid_beside, other_partitions, refuse_times
 
 FAN_IN = 8
 """Results of parts that are added up in one task of the tree of sums. Set by judgement."""
@@ -21,10 +22,6 @@ FAN_IN = 8
 LOOK_SECONDS = 1.0
 """Seconds between two looks at whether workers have died. Set by judgement: a look takes some
 milliseconds."""
-
-TARGET, WEIGHT = "\0target", "\0weight"
-"""Names of the columns that carry targets and sample weights through a dataframe: a column of the
-user's cannot have them."""
 
 
 def is_partitioned(X: Any) -> bool:
@@ -189,13 +186,8 @@ def parts_of(X: Any, y: Any, sample_weight: Any) -> Parts:
 
 
 def _frame_parts(X: Any, y: Any, sample_weight: Any) -> Parts:
-    """Return a dataframe and columns of it as parts.
-
-    Together: each by itself Dask might read in partitions of another size.
-    """
-    whole = X.assign(**{TARGET: y})
-    if sample_weight is not None:
-        whole = whole.assign(**{WEIGHT: sample_weight})
+    """Return a dataframe and columns beside it as parts; see ``beside.py``."""
+    whole = laid_beside(X, {TARGET: y, WEIGHT: sample_weight})
     delayed = _dask().delayed
     return Parts([delayed(_frame_block)(part) for part in whole.to_delayed()])
 
@@ -216,10 +208,7 @@ def _aligned(values: Any, name: str, X: Any, count: int) -> list[Any]:
     if is_partitioned(values):
         found = _delayed(values)
         if len(found) != count:
-            raise ValueError(
-                f"{name} must have the partitions of X; got {len(found)} and {count}. Make both "
-                "from one dataframe, or rechunk one like the other."
-            )
+            raise ValueError(other_partitions(name, len(found), count))
         return found
     dask = _dask()
     lengths = _computed(dask.delayed(list)([dask.delayed(len)(block) for block in _delayed(X)]))
@@ -238,7 +227,7 @@ def _block(X: Any, y: Any, weights: Any) -> Block:
     labels = np.asarray(y)
     if labels.dtype.kind in "iu":
         labels = labels.astype(np.int64)
-    own = np.ones(len(rows)) if weights is None else _numbers(weights)
+    own = np.ones(len(rows)) if weights is None else _numbers(weights, "sample_weight")
     for name, values in (("y", labels), ("sample_weight", own)):
         if values.size != len(rows):
             raise ValueError(
@@ -248,16 +237,19 @@ def _block(X: Any, y: Any, weights: Any) -> Block:
     return Block(rows, labels.reshape(len(rows)), own.reshape(len(rows)))
 
 
-def _numbers(values: Any) -> Array:
+def _numbers(values: Any, name: str = "X") -> Array:
     """Return values as floats, NaN where they are missing."""
-    refuse_masked(values, "X")
-    refuse_complex(values, "X")
+    refuse_masked(values, name)
+    refuse_complex(values, name)
+    refuse_times(values, name)
     try:
         if hasattr(values, "to_numpy"):
             return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))
         return np.asarray(values, dtype=float)
     except (ValueError, TypeError, OverflowError):
-        raise ValueError(no_table(values) or "X must hold numbers in all partitions.") from None
+        raise ValueError(
+            no_table(values) or f"{name} must hold numbers in all partitions."
+        ) from None
 
 
 def lazily(method: Callable[[Any], Array], X: Any, row: Any) -> Any:

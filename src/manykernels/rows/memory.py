@@ -37,6 +37,7 @@ from ..solvers import (
     at_no_effect,
     describe,
     growing,
+    list_bytes,
     match,
     run,
     system_bytes,
@@ -213,6 +214,7 @@ class MemoryPrepared:
         """Return the fits of a degree and an exponent."""
         problem = self.problem(spec, p)
         family = spec.family(self.bases, self.kernels, degree, p)
+        family.room = self.room
         if spec.standardizes(problem, family):
             spreads = TrainingSpreads(family, self.weights, spec.intercept)
             family = StandardizedFamily(family, spreads)
@@ -391,7 +393,7 @@ def _refuse_systems(solver: Solver, family: KernelFamily) -> None:
     needs = getattr(solver, "needs", None)
     if needs is None or not (needs.listed or needs.summed):
         return
-    needed = system_bytes(family)
+    needed = system_bytes(family) + (list_bytes(family) if needs.listed else 0.0)
     if needed > max(family.room, LEAST_SYSTEMS):
         raise ValueError(
             f"max_memory must be more than the {needed / 2**20:,.0f} MB that a fit to all kernels "

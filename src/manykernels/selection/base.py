@@ -37,6 +37,13 @@ DEPENDENT = (
 """What comes before the meaning where rows are likely to depend on each other."""
 
 
+NO_GROUPS = (
+    "groups must be None where it is found out how sure terms are, which takes rows as independent "
+    "of each other; got groups. Use one row for each group, such as its means."
+)
+"""What is said of groups."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What all sets of rows selected, in groups.

@@ -11,9 +11,10 @@ import numpy as np
 from ..arrays import Array
 from ..backend import generator
 from ..checkpoint import Checkpoint
+from ..inputs import refuse_more
 from ..notices import notify
 from ..spec import Spec
-from .base import Evidence, Selection, cut, random_state_of, strata_of
+from .base import NO_GROUPS, Evidence, Selection, cut, random_state_of, strata_of
 from .checks import check_numbers
 from .partial_tests import (
     false_discovery_rate,
@@ -187,7 +188,7 @@ class SplitTest(Selection):
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **others: Any) -> Self:
         """Select and test terms on many splits.
 
         Parameters
@@ -198,12 +199,15 @@ class SplitTest(Selection):
             Real targets, or classes for classifiers.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows, for real targets: one over the variance of their noise.
+        **others
+            Nothing: rows are taken as independent of each other, and groups are refused.
 
         Returns
         -------
         self
             With the table of terms.
         """
+        refuse_more(others, NO_GROUPS)
         check_numbers(self)
         spec, source, kept = self._ready(X, y, sample_weight)
         if spec.labelled and not np.allclose(*extremes(source.prepared.weights), rtol=1e-9):

@@ -10,8 +10,9 @@ import numpy as np
 from ..arrays import Array
 from ..backend import generator
 from ..checkpoint import Checkpoint
+from ..inputs import refuse_more
 from ..spec import Spec
-from .base import Selection, cut, random_state_of, strata_of
+from .base import NO_GROUPS, Selection, cut, random_state_of, strata_of
 from .checks import check_numbers
 from .partial_tests import chance_bound
 from .sources import Picks, TermSource
@@ -127,7 +128,7 @@ class StabilitySelection(Selection):
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **others: Any) -> Self:
         """Select terms on many pairs of halves.
 
         Parameters
@@ -138,12 +139,15 @@ class StabilitySelection(Selection):
             Real targets, or classes for classifiers.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows in the loss.
+        **others
+            Nothing: rows are taken as independent of each other, and groups are refused.
 
         Returns
         -------
         self
             With the table of terms.
         """
+        refuse_more(others, NO_GROUPS)
         check_numbers(self)
         spec, source, kept = self._ready(X, y, sample_weight)
         count = source.count

@@ -3,7 +3,7 @@
 from .answers import frozen_result, remembered, thawed_result
 from .base import HISTORY, Needs, Result, Slot, Solver, State, from_state
 from .closed_form import ClosedForm, solve_closed
-from .cost_model import costs, system_bytes
+from .cost_model import costs, list_bytes, system_bytes
 from .dual_newton import DualPoint
 from .full_pass import FullPass
 from .greedy import Greedy, debiased
@@ -59,6 +59,7 @@ __all__ = [
     "growing",
     "high_probability_bound",
     "is_priced",
+    "list_bytes",
     "match",
     "refuse_needs",
     "remembered",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..backend import on_host
+from ..backend import approximately, on_host
 from ..families import KernelFamily, ProductFamily, StandardizedFamily
 from ..families.pricing import ProductPricer
 from ..limits import (
+    DEGREE_MATRICES,
     DEVICE_FACTOR,
     ENTRYWISE_FACTOR,
+    KERNEL_BYTES,
     LISTED_LIMIT,
     SIDE_ENTRIES,
     SYSTEM_MATRICES,
@@ -65,7 +67,14 @@ def system_bytes(family: KernelFamily) -> float:
 
     They have as many rows as the data have, or features if these are fewer.
     """
-    side = float(family.rows)
+    side, matrices = float(family.rows), SYSTEM_MATRICES
     if family.explicit and family.listable:
         side = min(side, family.enumeration_work / family.rows)
-    return SYSTEM_MATRICES * 8 * side**2
+    elif isinstance(family, ProductFamily):
+        matrices += DEGREE_MATRICES * max(0, family.degree - 2)
+    return matrices * 8 * side**2
+
+
+def list_bytes(family: KernelFamily) -> float:
+    """Return what the list of all kernels takes, with their weights and gradients."""
+    return KERNEL_BYTES * approximately(family.distinct)

@@ -31,7 +31,7 @@ from ..memory import refuse_bytes
 from ..objective import Problem, best_weights
 from ..potentials import power_norm
 from .base import Needs, Result, refuse_settings
-from .cost_model import system_bytes
+from .cost_model import list_bytes, system_bytes
 from .kept import frozen
 
 PASS_TOL = 1e-9
@@ -257,7 +257,7 @@ class AllKernels:
     @property
     def room(self) -> float:
         """Bytes for the features of all kernels, of which there are two while they are made."""
-        return self.family.room - system_bytes(self.family)
+        return self.family.room - system_bytes(self.family) - list_bytes(self.family)
 
     def system(self, theta: Array) -> System:
         """Return the kernel of the positive weights, in the smaller form."""

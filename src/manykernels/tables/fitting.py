@@ -110,6 +110,8 @@ class Split:
         Whether training rows are in the order of time.
     where : str
         The rows to score on, in words.
+    groups_test : ndarray of int, optional
+        The group of each row to score on.
     """
 
     task: str
@@ -122,6 +124,7 @@ class Split:
     groups: Array | None = None
     ordered: bool = False
     where: str = "held-out rows"
+    groups_test: Array | None = None
 
 
 def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = None) -> Split:
@@ -190,7 +193,7 @@ def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = No
     if not encoder.columns_:
         raise TableError(f"no column is left to predict from: {' '.join(encoder.notes_[:10])}")
     notes += [] if apart.name else series_notes(X, encoder)
-    groups = None if apart.groups is None else apart.groups[inside]
+    groups = (None, None) if apart.groups is None else (apart.groups[inside], apart.groups[outside])
     return Split(
         task,
         train,
@@ -199,9 +202,10 @@ def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = No
         y[outside],
         encoder,
         notes + encoder.notes_,
-        groups,
+        groups[0],
         apart.ordered,
         apart.where,
+        groups[1],
     )
 
 
@@ -329,7 +333,7 @@ def finished(
         }
         scores = {name: own[main] for name, own in found.items() if main in own}
         where = f"{count(len(split.test))} {split.where}"
-        said, useful = remarks(estimator, test, split.y_test, simple, where)
+        said, useful = remarks(estimator, test, split.y_test, simple, where, split.groups_test)
     summary = {
         "target": settings.target,
         "task": split.task,

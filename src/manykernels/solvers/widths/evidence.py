@@ -42,7 +42,8 @@ class WidthEvidence:
     and, with :math:`\alpha = (K + \tau N)^{-1} y`, :math:`dE = \tfrac12 \langle M, dK\rangle`,
     :math:`M = \tfrac1n (K + \tau N)^{-1} - \alpha\alpha^\top / (y^\top\alpha)`. The determinant is
     what the penalised objective lacks: it makes flexible kernels expensive, so that widths are not
-    too narrow. A call costs O(n^3 + m n^2 r) for m kernels.
+    too narrow. Targets are in units of about their spread (:func:`unit_of`), so that E does not
+    depend on theirs. A call costs O(n^3 + m n^2 r) for m kernels.
 
     Parameters
     ----------
@@ -74,6 +75,7 @@ class WidthEvidence:
         self.shapes = [kernel[0] for kernel in moving]
         self.scales = family.weights(kernels)
         self.y = y - weights @ y / weights.sum()
+        self.unit = unit_of(float(np.mean(weights @ self.y**2) / weights.sum()))
         self.spread = weights.mean() / weights
         self.copies = 0.0 if problem.copies is None else float(problem.copies[live].sum())
 
@@ -93,7 +95,7 @@ class WidthEvidence:
         alpha, inverse = cho_solve(lower, self.y), upper_inverse(lower[0])
         sizes = np.maximum(np.sum(self.y * alpha, axis=0), np.finfo(float).tiny)
         logs += self.copies * np.log(setting.noise) / 2
-        value = logs / n + np.log(sizes).mean() / 2
+        value = logs / n + np.log(sizes / self.unit).mean() / 2
         inverse = inverse / n - (alpha / (sizes * outputs)) @ alpha.T
         scores.weighed_by(inverse)
         own, moves = scores.scored(self.shapes, setting.widths, values, together)
@@ -104,6 +106,15 @@ class WidthEvidence:
         by_noise += self.copies / (2 * n)
         by_width = factors[:count, None] * moves / 2
         return float(value), Setting(self.scales * own / 2, by_width, by_noise)
+
+
+def unit_of(variance: float) -> float:
+    """Return the power of four next to a variance: what the unit of y adds to the evidence.
+
+    Without it the value is one of targets whose spread is next to one, whatever their unit, and
+    what ends a search (a change as a share of the value) is the same; no digit is lost by it.
+    """
+    return float(4.0 ** np.round(np.log2(variance) / 2)) if variance > 0 else 1.0
 
 
 def upper_inverse(lower: Array) -> Array:

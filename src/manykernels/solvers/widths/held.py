@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...arrays import Array
-from ...backend import beside, filled, to_host
+from ...backend import beside, filled, in_single, to_host
 from ...bases.width_rows import WidthKernel
 from ...deadline import check
 from ...dual import GramSystem
@@ -62,10 +62,11 @@ class HeldKernels:
 
     def responses(self, alpha: Array) -> Array:
         r"""Return :math:`K_i\alpha/\rho_i^2` for all kernels, of shape (m, n, c)."""
+        small, exponent = in_single(alpha)
         parts = []
         for index in self.indices:
             check()
             matrix = self.matrix(index)
-            parts.append(to_host(matrix @ beside(alpha, matrix, matrix.dtype)))
-        shape = (len(parts), *alpha.shape)
-        return np.array(parts, dtype=float).reshape(shape) * self.scales[:, None, None]
+            parts.append(to_host(matrix @ beside(small, matrix, matrix.dtype)))
+        products = np.array(parts, dtype=float).reshape(len(parts), *alpha.shape)
+        return np.ldexp(products, exponent) * self.scales[:, None, None]

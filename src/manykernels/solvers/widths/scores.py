@@ -93,7 +93,7 @@ class WidthScores:
             )
 
     def _parts(self) -> list[slice]:
-        total = len(self.apart[0])
+        total = max(len(self.apart[0]), 1)  # a single row has a part, too: without pairs
         return [slice(start, start + BLOCK_PAIRS) for start in range(0, total, BLOCK_PAIRS)]
 
     def at(self, alpha: Array, spread: float = 1.0) -> None:

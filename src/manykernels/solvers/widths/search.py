@@ -371,6 +371,8 @@ def estimated(
     too small where the best kernels were not found. Infinite where those rows cannot tell.
     """
     alpha, bases, spread = solution.alpha, family.bases, 1.0
+    if not np.any(alpha):  # a constant fits all rows, and no kernel has a gradient
+        return from_norm(problem, solution, 0.0, "estimate")
     mean = float(np.sum(alpha * (solution.fitted - solution.intercept)))
     theta = found.theta
     others = pricing.best(family, alpha, heaviest(found.kernels, theta), rng)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
-from ...backend import beside, filled, on_host, to_host
+from ...backend import beside, filled, in_single, on_host, to_host
 from ...bases.width_rows import WidthKernel
 from ...dual import ConjugateSystem, GramSystem
 from ...families import WidthFamily
@@ -88,13 +88,14 @@ class WholeKernel:
         """Return the matrix times vectors of shape (n, c)."""
         place = self.bases.matrix
         whole = self.matrix if self.held else None
-        small = beside(vectors.astype(np.float32), place)
+        single, exponent = in_single(vectors)
+        small = beside(single, place)
 
         def multiplied(rows: slice) -> Array:
             block = self.part(rows) if whole is None else whole[rows, :]
             return to_host(block @ small)
 
-        return np.vstack(self._each(multiplied)).astype(float)
+        return np.ldexp(np.vstack(self._each(multiplied)).astype(float), exponent)
 
     def _each(self, work: Callable[[slice], Any]) -> list[Any]:
         """Return work on each block of rows, on several threads on the host."""
