@@ -250,7 +250,8 @@ def predict(
 
     refuse_unwritable(out, data, model)
     fitted = load_model(model)
-    frame = read(data, na or (), encoding, separator, sheet, skip_rows)
+    with warnings_as_notes():
+        frame = read(data, na or (), encoding, separator, sheet, skip_rows)
     predictions = fitted.predict(frame)
     note_remarks(fitted, frame)
     if as_json:
@@ -295,7 +296,8 @@ def explain(
         return
     if data is None:
         raise TableError(f"--row {row} needs the table that it is a row of. Add its name.")
-    frame = read(data, na or (), encoding, separator, sheet, skip_rows)
+    with warnings_as_notes():
+        frame = read(data, na or (), encoding, separator, sheet, skip_rows)
     if row > len(frame):
         raise TableError(
             f"--row {row} is beyond the table's {len(frame):,} rows. They are counted from 1."
@@ -326,7 +328,8 @@ def report(
 
     refuse_unwritable(out, data, model)
     fitted = load_model(model)
-    frame = read(data, na or (), encoding, separator, sheet, skip_rows)
+    with warnings_as_notes():
+        frame = read(data, na or (), encoding, separator, sheet, skip_rows)
     name = fitted.summary["target"]
     if name not in frame.columns:
         raise missing_column(name, frame, "the model's target")
