@@ -149,7 +149,9 @@ def _contents(archive: zipfile.ZipFile, path: Any) -> tuple[Any, list[Array]]:
 
 def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     """Return a part of a zip, of ``most`` bytes at the most: a small zip may hold a huge one."""
-    size = archive.getinfo(name).file_size
+    size, method = archive.getinfo(name).file_size, archive.getinfo(name).compress_type
+    if method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others may ask for gigabytes
+        raise ValueError(f"{name} in it is compressed by method {method}")
     if size > most:
         raise ValueError(f"{name} in it has {size:,} bytes; at most {most:,} are read")
     with archive.open(name) as part:
