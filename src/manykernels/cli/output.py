@@ -45,6 +45,14 @@ PLAIN_POWERS = (-4, 9)
 """Powers of ten between which such numbers are written without an exponent. Set by judgement."""
 
 
+def to_stdout(text: str) -> None:
+    """Write text to stdout; OSError if that is closed or full."""
+    if sys.stdout is None:
+        raise OSError("stdout is closed: there is nowhere to write to. Name a file with -o.")
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
     """Write what there is to say about checkpoints and files as notes on stderr, each once."""

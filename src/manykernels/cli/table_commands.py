@@ -32,6 +32,7 @@ from .output import (
     show_row,
     show_split,
     show_terms,
+    to_stdout,
     warnings_as_notes,
 )
 from .problems import problems
@@ -259,7 +260,7 @@ def predict(
     else:
         text = (without_formulas(predictions) if escape else predictions).to_csv(index=False)
     if out is None:
-        sys.stdout.write(text)
+        to_stdout(text)
     else:
         write_whole(out, text.encode())
         typer.echo(f"Wrote {len(predictions):,} predictions to {out}.", err=True)
