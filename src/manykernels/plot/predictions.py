@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils.validation import check_is_fitted
 
+from ..arguments import refuse_unfitted
 from ..arrays import Array
 from ..limits import HEXAGON_ROWS
 from .style import BLUE, GREY, ORANGE, FigureDisplay, name_ticks, sequential, shorten
@@ -83,7 +83,7 @@ class PredictionsDisplay(FigureDisplay):
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
         """
-        check_is_fitted(estimator)
+        refuse_unfitted(estimator)
         classes = estimator.classes_ if is_classifier(estimator) else None
         probability = hasattr(estimator, "predict_proba")
         if classes is None or len(classes) > 2:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import as_path
 from ..arrays import Array
 from ..limits import MEMORY_SHARE
 from ..memory import UNKNOWN_MACHINE, machine_bytes
@@ -103,7 +104,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         If the file is no model file, is damaged or changed, or was written by a later version.
     """
-    place = Path(path)
+    place = as_path(path)
     if place.exists() and not place.is_file():
         raise ModelFileError(f"{path} is no file: a folder, a device or a pipe. Name a model file.")
     try:
