@@ -122,6 +122,73 @@ def test_arrays_that_declare_what_they_do_not_hold(files, tmp_path, shape):
     refused(sealed(tmp_path / "m.mk", manifest, contents), "an array")
 
 
+@pytest.mark.parametrize("kind", ["<U0", "<f8", "<U100000000", "|b1"])
+@pytest.mark.parametrize("shape", ["(1000000000,)", "(0, 1000000000)", "(1000000000, 0)", "(0,)"])
+def test_arrays_whose_items_or_sides_take_no_bytes(files, tmp_path, shape, kind):
+    manifest, contents = unpacked(files["linear"])
+    if shape == "(0,)" and "0000" not in kind:
+        return  # a sound array without values
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}}}".ljust(117) + "\n"
+    for name in manifest["files"]:
+        contents[name] = b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.encode()
+    refused(sealed(tmp_path / "m.mk", manifest, contents), "an array of shape")
+
+
+LENGTHS = {
+    "negative": ([10**5, -(10**5)] * 1000, 10**5),
+    "too many": ([10**5] * 1000, 10**5),
+    "too few": ([1], 10**5),
+    "fractions": ([0.5] * 10, 5),
+    "truth values": ([True] * 10, 10),
+    "in two columns": (np.ones((10, 1), dtype=int), 10),
+    "beyond 64 bits": ([2**62] * 4, 0),
+}
+
+
+@pytest.mark.parametrize("case", LENGTHS)
+def test_kernels_of_lengths_that_are_none(files, tmp_path, case):
+    manifest, contents = unpacked(files["spline"])
+    lengths, total = LENGTHS[case]
+    forged = {"0": np.asarray(lengths), "1": np.zeros(total, dtype=int)}
+    contents |= {f"arrays/{number}.npy": npy(array) for number, array in forged.items()}
+    manifest["model"] = {"$indices": [{"$array": 0}, {"$array": 1}]}
+    refused(sealed(tmp_path / "m.mk", manifest, contents), "kernels are of other lengths")
+
+
+def test_little_text_that_stands_for_much(files, tmp_path):
+    manifest, contents = unpacked(files["linear"])
+    contents |= {"arrays/0.npy": npy(np.ones(10**4, dtype=int))}
+    manifest["model"] = [{"$indices": [{"$array": 0}, {"$array": 0}]}] * 10_000
+    refused(sealed(tmp_path / "m.mk", manifest, contents), "parts of too many things")
+    contents |= {"arrays/1.npy": npy(np.zeros(10**4, dtype=int))}
+    contents |= {"arrays/2.npy": npy(np.array([0, 10**4]))}
+    parts = [{"$array": number} for number in range(3)]
+    manifest["model"] = [{"$columns": [[rows, 1], *parts]} for rows in range(1, 10_000)]
+    refused(sealed(tmp_path / "m.mk", manifest, contents), "parts of too many things")
+
+
+def test_products_in_files_of_older_versions(files, tmp_path):
+    """Lists of degrees and of p, of which all pairs were made."""
+    manifest, contents = unpacked(files["linear"])
+    contents |= {"arrays/0.npy": npy(np.arange(10**5)), "arrays/1.npy": npy(np.zeros(3))}
+    kind, state = manifest["model"]["$object"]
+    state |= dict.fromkeys(("_kernels", "_scaler", "_predictor", "_candidate", "_place"))
+    state |= {"degree": {"$array": 0}, "p": {"$array": 0}}
+    state |= {"score_path_": {"$array": 1}, "alphas_": {"$array": 1}, "best_score_": 0.0}
+    manifest["model"] = {"$object": [kind, state]}
+    refused(sealed(tmp_path / "m.mk", manifest, contents), "3 scores are of 100000 degrees")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_ways_to_compress(files, tmp_path, method):
+    """That of LZMA names a size of memory, up to 4 GB, which is taken at once."""
+    _, contents = unpacked(files["linear"])
+    with zipfile.ZipFile(tmp_path / "m.mk", "w", method) as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+    refused(tmp_path / "m.mk", f"manifest.json in it is compressed by method {method}")
+
+
 def test_arrays_beyond_the_memory_of_the_machine(files, tmp_path, monkeypatch):
     monkeypatch.setattr("manykernels.store.files.machine_bytes", lambda: 4096)
     refused(files["rbf"], r"arrays/\d+.npy in it has .* bytes; at most")

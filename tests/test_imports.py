@@ -14,6 +14,7 @@ ORDER = [
     "deadline",
     "arrays",
     "inputs",
+    "arguments",
     "backend",
     "memory",
     "losses",

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from manykernels import MKLClassifier, MKLRegressor, load
@@ -33,6 +34,37 @@ def test_models_of_infinite_exponents_can_be_loaded(p, tmp_path, rng):
     X = rng.normal(size=(30, 3))
     model = MKLRegressor(index_set="tuples", degree=2, p=p).fit(X, X[:, 0])
     assert np.array_equal(load(model.save(tmp_path / "m.mk")).predict(X), model.predict(X))
+
+
+ROUNDED = [
+    [0.3, 0.3 + 2**-54],  # the last digit
+    [1e16, 1e16 + 2],
+    [1e13, 1e13 + 2**-9],
+    [0.0, 5e-324],
+]
+SEARCHED = (None, "widths", "both")
+"""Kinds of kernels whose search takes its time."""
+
+KINDS = (*SEARCHED, "linear", "auto", "spline", "polynomial", "nystroem", "matrix")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("gaps", [False, True], ids=["whole", "gaps"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("estimator", [MKLRegressor, MKLClassifier])
+def test_models_of_columns_constant_up_to_rounding_can_be_loaded(
+    estimator, kind, gaps, tmp_path, rng
+):
+    """Their scale is infinite, and rows that try a model from a file had infinite values."""
+    x = rng.normal(size=50)
+    X = np.column_stack([x, *(np.array(own)[np.arange(50) % 2] for own in ROUNDED)])
+    kernels = [("rbf", "a"), ("rbf", list("bcde"))] if kind == "matrix" else kind
+    model = estimator(kernels, max_time=2) if kind in SEARCHED else estimator(kernels, degree=1)
+    table = pd.DataFrame(X, columns=list("abcde"))
+    table.loc[3, "b"] = np.nan if gaps else table.loc[3, "b"]
+    model.fit(table, x if estimator is MKLRegressor else x > 0)
+    loaded = load(model.save(tmp_path / "m.mk"))
+    assert np.array_equal(loaded.predict(table), model.predict(table))
 
 
 def test_weights_next_to_nothing_count_as_zero(rng):

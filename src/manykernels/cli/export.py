@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ import typer
 from ..registry import EXPORTS
 from .files import Model, load_model, refuse_unwritable
 from .options import one_of
+from .output import to_stdout
 from .problems import problems
 
 
@@ -51,7 +51,7 @@ def export(
     for warning in caught:
         typer.echo(f"note: {warning.message}", err=True)
     if out is None:
-        sys.stdout.write(text)
+        to_stdout(text)
     else:
         write_whole(out, text.encode())
         typer.echo(f"Wrote {out}.", err=True)

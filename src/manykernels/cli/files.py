@@ -47,12 +47,13 @@ def load_model(path: Path) -> TableModel:
 
 def refuse_unwritable(path: Path | None, *others: Path | None) -> None:
     """Refuse a file that cannot or should not be written, before any work is done."""
+    from ..store import resolved
     from ..tables import TableError
 
     if path is None:
         return
-    place = path.resolve()
-    if any(other is not None and other.resolve() == place for other in others):
+    place = resolved(path)
+    if any(other is not None and resolved(other) == place for other in others):
         raise TableError(f"{path} is given twice: one file would replace another. Name another.")
     if not place.parent.is_dir():
         raise TableError(f"{path} cannot be written: there is no folder {place.parent}.")

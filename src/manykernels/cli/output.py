@@ -45,16 +45,27 @@ PLAIN_POWERS = (-4, 9)
 """Powers of ten between which such numbers are written without an exponent. Set by judgement."""
 
 
+def to_stdout(text: str) -> None:
+    """Write text to stdout; OSError if that is closed or full."""
+    if sys.stdout is None:
+        raise OSError("stdout is closed: there is nowhere to write to. Name a file with -o.")
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Write what there is to say about checkpoints as notes on stderr."""
+    """Write what there is to say about checkpoints and files as notes on stderr, each once."""
+    from ..tables import TableWarning
+
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", CheckpointWarning)
+        for category in (CheckpointWarning, TableWarning):
+            warnings.simplefilter("always", category)
         try:
             yield
         finally:
-            for warning in caught:
-                sys.stderr.write(f"note: {warning.message}\n")
+            for said in dict.fromkeys(str(warning.message) for warning in caught):
+                sys.stderr.write(f"note: {said}\n")
 
 
 def note_remarks(model: TableModel, frame: pd.DataFrame) -> None:

@@ -32,6 +32,7 @@ from .output import (
     show_row,
     show_split,
     show_terms,
+    to_stdout,
     warnings_as_notes,
 )
 from .problems import problems
@@ -250,7 +251,8 @@ def predict(
 
     refuse_unwritable(out, data, model)
     fitted = load_model(model)
-    frame = read(data, na or (), encoding, separator, sheet, skip_rows)
+    with warnings_as_notes():
+        frame = read(data, na or (), encoding, separator, sheet, skip_rows)
     predictions = fitted.predict(frame)
     note_remarks(fitted, frame)
     if as_json:
@@ -258,7 +260,7 @@ def predict(
     else:
         text = (without_formulas(predictions) if escape else predictions).to_csv(index=False)
     if out is None:
-        sys.stdout.write(text)
+        to_stdout(text)
     else:
         write_whole(out, text.encode())
         typer.echo(f"Wrote {len(predictions):,} predictions to {out}.", err=True)
@@ -295,7 +297,8 @@ def explain(
         return
     if data is None:
         raise TableError(f"--row {row} needs the table that it is a row of. Add its name.")
-    frame = read(data, na or (), encoding, separator, sheet, skip_rows)
+    with warnings_as_notes():
+        frame = read(data, na or (), encoding, separator, sheet, skip_rows)
     if row > len(frame):
         raise TableError(
             f"--row {row} is beyond the table's {len(frame):,} rows. They are counted from 1."
@@ -326,7 +329,8 @@ def report(
 
     refuse_unwritable(out, data, model)
     fitted = load_model(model)
-    frame = read(data, na or (), encoding, separator, sheet, skip_rows)
+    with warnings_as_notes():
+        frame = read(data, na or (), encoding, separator, sheet, skip_rows)
     name = fitted.summary["target"]
     if name not in frame.columns:
         raise missing_column(name, frame, "the model's target")

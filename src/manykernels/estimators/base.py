@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ..arguments import as_path
 from ..arrays import Array
 from ..fitting import Outcome
 from ..function import Predictor, scaled
@@ -320,7 +321,7 @@ class BaseMKL(FamilyMachine):
         from .. import __version__
 
         check_is_fitted(self)
-        return save(self, path, __version__)
+        return save(self, as_path(path), __version__)
 
     def check_loaded(self) -> None:
         """Raise if a model that was read from a file cannot predict; for the reader of files."""

@@ -42,12 +42,11 @@ def opened(estimator: Any, rows: Rows, verbose: int) -> Checkpoint:
     parameters = {
         # Folds of an iterator cannot be looked at; the parts of each fold tell its rows. The
         # parameters of an estimator within are listed by themselves.
-        name: type(value).__qualname__ if isinstance(value, Iterator | BaseEstimator) else value
+        name: type(value) if isinstance(value, Iterator | BaseEstimator) else value
         for name, value in estimator.get_params(deep=True).items()
         if name.split("__")[-1] not in BESIDES
     }
-    kind = type(estimator).__qualname__
-    key = fingerprint(kind=kind, parameters=parameters, rows=_known_by(rows))
+    key = fingerprint(kind=type(estimator), parameters=parameters, rows=_known_by(rows))
     return Checkpoint.opened(estimator.checkpoint, key, verbose)
 
 

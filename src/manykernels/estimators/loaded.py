@@ -132,7 +132,7 @@ def _rows(function: Function, columns: int) -> Array:
         refuse_fields(scaler, {"scale_": np.ndarray, "with_mean": bool}, "the scaler")
         if scaler.scale_.shape != (columns,) or not np.all(scaler.scale_ > 0):
             raise ValueError("scales of columns must be positive, one for each")
-        spread = scaler.scale_
+        spread = np.where(np.isfinite(scaler.scale_), scaler.scale_, 0.0)  # inf: constant, rounded
         if scaler.with_mean:
             middle = np.asarray(scaler.mean_, dtype=float).reshape(columns)
     steps = np.random.default_rng(0).normal(size=(PROBES, columns))

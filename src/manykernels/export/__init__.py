@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..arguments import refuse_no_text, refuse_outside
 from ..frames.columns import some_of
 from ..notices import notify
 from .formula import Formula, formula_of
@@ -65,6 +66,7 @@ def to_sql(model: Any, table: str = "data") -> str:
         If the model is no formula, or the table has columns with such names, or with names that
         differ in upper and lower case only.
     """
+    refuse_no_text(table, "table", "data")
     return _sql(_told(formula_of(model)), table)
 
 
@@ -94,4 +96,5 @@ def to_latex(model: Any, digits: int = 6) -> str:
     str
         Equations for the package amsmath, from columns to predictions.
     """
+    refuse_outside(digits, "digits", 1, 17, 6)
     return _latex(formula_of(model), digits)

@@ -8,8 +8,8 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from ..arguments import refuse_unfitted
 from ..arrays import Array
 from ..feature_maps import Categorical, Nystroem, Polynomial, Spline
 from ..function import Function, Predictor
@@ -177,7 +177,7 @@ class Formula:
 def formula_of(model: Any) -> Formula:
     """Return a fitted model as a formula; ValueError says why that cannot be."""
     estimator = model.estimator if isinstance(model, TableModel) else model
-    check_is_fitted(estimator)
+    refuse_unfitted(estimator, "model")
     function = getattr(estimator, "function_", None)
     if not isinstance(function, Function):
         raise TypeError(

@@ -112,9 +112,16 @@ def _written(text, style):
 
 CODE = '''
 def _code(value, codes, unknown, gap):
-    """Return the code of a category; whole numbers are the same as integers and floats."""
+    """Return the code of a category, by its text as in training.
+
+    Whole numbers are the same as integers and floats, dates the same as moments at midnight.
+    """
     if _gap(value):
         return gap
+    if hasattr(value, "dtype") and hasattr(value, "item"):  # of NumPy
+        value = value.item()
+    if hasattr(value, "year") and getattr(value, "tzinfo", value) is None:
+        value = str(value).removesuffix(" 00:00:00")
     if isinstance(value, float) and math.isfinite(value):
         value = int(value) if value.is_integer() else repr(float(value))
     return codes.get(str(value).strip(), unknown)

@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from ..arguments import listed_names
 from ..arrays import Array
 from ..inputs import row_weights
 from ..notices import notify
@@ -136,7 +137,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         frame = self._frame(X, reset=True)
         for option, names in (("categories", self.categories), ("keep", self.keep)):
-            for name in names or ():
+            for name in listed_names(names, option):
                 if name not in frame.columns:
                     raise TableError(
                         f"{option} must name columns of X; got {name!r}. It has "

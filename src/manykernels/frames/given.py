@@ -30,14 +30,53 @@ def as_frame(X: Any) -> pd.DataFrame:
     if not is_table(X):
         table = pd.DataFrame(X).infer_objects()
         return table.rename(columns=lambda number: f"x{number}")
-    table = X if hasattr(X, "iloc") else X.to_pandas()
-    table = table.set_axis(text_names(table), axis=1)
+    table = X if hasattr(X, "iloc") else _to_pandas(X)
+    table = plain_floats(table.set_axis(text_names(table), axis=1))
     twice = table.columns[table.columns.duplicated()].unique().tolist()
     if twice:
         raise TableError(
             f"names of columns must be distinct; got {some_of(twice)} more than once. Rename them."
         )
     return table
+
+
+def _to_pandas(X: Any) -> pd.DataFrame:
+    """Return a table of another library as pandas has it; TableError names a column that fails."""
+    try:
+        return X.to_pandas()
+    except Exception as error:  # each library has its own
+        for name in getattr(X, "column_names", X.columns):
+            try:
+                X[name].to_pandas()
+            except Exception as own:
+                raise TableError(
+                    f"column {name!r} has values that pandas cannot hold: "
+                    f"{' '.join(str(own).split())[:200]}. Convert it to 64-bit numbers or text."
+                ) from None
+        raise TableError(
+            f"X must be a table that pandas can hold; got {' '.join(str(error).split())[:200]}. "
+            "Give a table of pandas."
+        ) from None
+
+
+def plain_floats(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose floats are NumPy's: in Arrow's and nullable ones NaN is no gap."""
+    places = [
+        place
+        for place, kind in enumerate(table.dtypes)
+        if isinstance(kind, pd.api.extensions.ExtensionDtype) and _is_float(kind)
+    ]
+    if not places:
+        return table
+    columns = [table.iloc[:, place] for place in range(table.shape[1])]
+    for place in places:
+        values = columns[place].to_numpy(dtype=float, na_value=np.nan)
+        columns[place] = pd.Series(values, table.index)
+    return pd.concat(columns, axis=1, keys=range(len(columns))).set_axis(table.columns, axis=1)
+
+
+def _is_float(kind: Any) -> bool:
+    return pd.api.types.is_float_dtype(kind) and not isinstance(kind, pd.SparseDtype)
 
 
 def text_names(table: pd.DataFrame) -> list[str]:
@@ -58,7 +97,7 @@ def not_plain(X: Any) -> pd.DataFrame | None:
     Sparse matrices, masked arrays and arrays on a device are taken for plain.
     """
     if is_table(X):
-        table = as_frame(X) if not hasattr(X, "iloc") else X
+        table = as_frame(X) if not hasattr(X, "iloc") else plain_floats(X)
         text_names(table)
         plain = all(map(_numeric, table.dtypes)) and not bool(table.isna().any(axis=None))
         return None if plain else as_frame(table)

@@ -18,7 +18,7 @@ from .ways import Ways
 CELL_LENGTH = 60
 """Most characters of a value in a message. Set by judgement."""
 
-SEVERAL = (list, tuple, dict, set, np.ndarray)
+SEVERAL = (list, tuple, dict, set, np.ndarray, pd.Series, pd.DataFrame, pd.Index)
 """Types of values that are several values."""
 
 BYTES = (bytes, bytearray, memoryview)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from ..arguments import refuse_unfitted
 from ..arrays import Array
 from ..estimators.apart import of_table, taken_apart, truth_of
 from .style import BLUE, GREY, FigureDisplay, share_ends, shorten
@@ -70,10 +71,12 @@ class CalibrationDisplay(FigureDisplay):
         if of_table(estimator):
             y = truth_of(estimator, y)
             estimator, X, _ = taken_apart(estimator, X)
-        check_is_fitted(estimator)
+        refuse_unfitted(estimator)
         classes = estimator.classes_
         chances = estimator.predict_proba(X)
-        truth = np.ravel(y)[:, None] == classes
+        targets = column_or_1d(y)
+        check_consistent_length(chances, targets)
+        truth = targets[:, None] == classes
         label = "all classes"
         if len(classes) == 2:
             chances, truth, label = chances[:, 1:], truth[:, 1:], str(classes[1])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from ..arguments import refuse_no_table
 from ..arrays import Array
 from ..estimators.apart import taken_apart
 from ..estimators.validation import column_names, new_rows
@@ -102,6 +103,7 @@ class ContributionsDisplay(FigureDisplay):
         estimator = check_family(estimator)
         columns = column_names(estimator)
         levels = check_levels(known if levels is None else levels, columns)
+        refuse_no_table(X)
         size = X.shape[0] if hasattr(X, "shape") else len(X)
         if not isinstance(row, Integral) or not 0 <= row < size:
             raise ValueError(

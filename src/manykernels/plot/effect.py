@@ -15,7 +15,7 @@ from ..how_sure import how_sure_of
 from .evaluation import dense, drawable_columns, evaluate, is_category
 from .panels import draw_cells, draw_curves, draw_one
 from .spreads import check_family
-from .style import new_axes, quantity, shorten_term
+from .style import as_axes, new_axes, quantity, shorten_term
 from .variables import Levels, Variable, check_levels, make_slices, make_variable
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class EffectDisplay:
         if ax is None:
             axes = new_axes(count, *self.size)
         else:
-            axes = list(np.ravel(np.array(ax, dtype=object)))
+            axes = [as_axes(one) for one in np.ravel(np.array(ax, dtype=object))]
         if len(axes) != count:
             raise ValueError(
                 f"ax must be {count} axes, one for each value of the third variable; got "

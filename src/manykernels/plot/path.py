@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from ..arguments import refuse_unfitted
 from ..arrays import Array
 from ..estimators.apart import taken_apart
 from ..estimators.base import BaseMKL
@@ -78,7 +78,7 @@ class PathDisplay(FigureDisplay):
                 f"estimator_cv must be {' or '.join(CHOOSERS)}; got "
                 f"{type(estimator_cv).__name__}. Others have no path of models to compare."
             )
-        check_is_fitted(estimator_cv)
+        refuse_unfitted(estimator_cv, "estimator_cv")
         if not hasattr(estimator_cv, "choice_"):
             raise TypeError(
                 f"estimator_cv must have compared models; got {type(estimator_cv).__name__}, which "

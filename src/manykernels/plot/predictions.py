@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils.validation import check_is_fitted
 
+from ..arguments import refuse_unfitted
 from ..arrays import Array
 from ..estimators.apart import of_table, taken_apart, truth_of
 from ..limits import HEXAGON_ROWS
@@ -102,7 +102,7 @@ class PredictionsDisplay(FigureDisplay):
         if of_table(estimator):
             y = truth_of(estimator, y)
             estimator, X, _ = taken_apart(estimator, X)
-        check_is_fitted(estimator)
+        refuse_unfitted(estimator)
         classes = estimator.classes_ if is_classifier(estimator) else None
         probability = hasattr(estimator, "predict_proba")
         if classes is None or len(classes) > 2:

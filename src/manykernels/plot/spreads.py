@@ -8,8 +8,8 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from ..arguments import refuse_unfitted
 from ..estimators.apart import taken_apart
 from ..estimators.base import FamilyMachine
 from ..estimators.validation import column_names
@@ -51,7 +51,7 @@ def check_family(estimator: Any) -> FamilyMachine:
             f"{type(estimator).__name__}. Use {', '.join(ESTIMATORS)}, a pipeline that ends with "
             "one, or a model that manykernels.load reads."
         )
-    check_is_fitted(estimator)
+    refuse_unfitted(estimator)
     return estimator
 
 

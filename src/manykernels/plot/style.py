@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..arrays import Array
+from ..inputs import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +81,7 @@ class FigureDisplay:
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
         """
-        self.ax_ = new_axes(1, *self._size())[0] if ax is None else ax
+        self.ax_ = new_axes(1, *self._size())[0] if ax is None else as_axes(ax)
         self.figure_ = self.ax_.figure
         self._draw(self.ax_)
         return self
@@ -117,6 +118,17 @@ def new_axes(count: int, width: float, height: float) -> list[Axes]:
     # Room at the edges, in inches: names beside a square matrix come out up to 0.03 too far.
     figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
     return list(axes[0])
+
+
+def as_axes(ax: Any) -> Axes:
+    """Return what is to be drawn on; TypeError if that are no axes of matplotlib."""
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise TypeError(
+            f"ax must be axes of matplotlib or None; got {shown(ax)}. Use ax=None for a new figure."
+        )
+    return ax
 
 
 def say(ax: Axes, words: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..arguments import refuse_no_mapping
 from ..arrays import Array
 from .style import LONGEST_NAME, shorten
 
@@ -98,6 +99,7 @@ class Variable:
 
 def check_levels(levels: Levels | None, columns: Sequence[str]) -> Levels:
     """Return names of categories, or say which column there is not."""
+    refuse_no_mapping(levels, "levels")
     levels = {} if levels is None else levels
     for name in levels:
         if name not in columns:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..arguments import as_path, refuse_no_mapping
 from ..plot.style import need_matplotlib
 from ..store import write_whole
 from .page import make_page
@@ -85,9 +86,9 @@ def write(
     need_matplotlib()
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be text or None; got {title!r}. Use title={str(title)!r}.")
-    for name, value in (("summary", summary), ("levels", levels)):
-        if value is not None and not isinstance(value, Mapping):
-            raise TypeError(f"{name} must be a mapping or None; got {value!r}. Use a dict.")
+    path = as_path(path)
+    refuse_no_mapping(summary, "summary")
+    refuse_no_mapping(levels, "levels")
     file = Path(path)
     page = make_page(subject_of(model, X, y, summary, levels, how_sure, train), title)
     file.parent.mkdir(parents=True, exist_ok=True)

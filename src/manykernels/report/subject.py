@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
+from ..arguments import refuse_no_table, refuse_unfitted
 from ..arrays import Array
 from ..baselines.simple import SimpleModels
 from ..baselines.versus import remarks
@@ -285,7 +286,8 @@ def subject_of(
             f"model must be an estimator with terms, such as {' or '.join(ESTIMATORS[::3])}; got "
             f"{type(model).__name__}. Give one, or a pipeline that ends with one."
         )
-    check_is_fitted(estimator)
+    refuse_unfitted(estimator, "model")
+    refuse_no_table(X)
     rows = X if hasattr(X, "shape") else np.asarray(X)
     targets = column_or_1d(y)
     if rows.shape[0] != len(targets) or not len(targets):
@@ -329,6 +331,7 @@ def simple_models(
             f"train must be a pair of X and y; got {type(train).__name__}. Use train=(X, y) with "
             "the rows of the fit."
         )
+    refuse_no_table(train[0], "X of train")
     X = np.asarray(train[0].toarray() if hasattr(train[0], "toarray") else train[0], dtype=float)
     y = column_or_1d(train[1])
     if X.ndim != 2 or X.shape != (len(y), len(names)):

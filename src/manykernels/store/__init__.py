@@ -3,7 +3,7 @@
 from .files import FORMAT, ModelFileError, load, packed, save, unpacked
 from .sound import parts_of, refuse_fields, refuse_infinite
 from .values import UnstorableError
-from .whole import may_run, this_host, write_whole
+from .whole import may_run, resolved, this_host, write_whole
 
 __all__ = [
     "FORMAT",
@@ -15,6 +15,7 @@ __all__ = [
     "parts_of",
     "refuse_fields",
     "refuse_infinite",
+    "resolved",
     "save",
     "this_host",
     "unpacked",

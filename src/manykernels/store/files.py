@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import as_path
 from ..arrays import Array
 from ..limits import MEMORY_SHARE
 from ..memory import UNKNOWN_MACHINE, machine_bytes
@@ -103,7 +104,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         If the file is no model file, is damaged or changed, or was written by a later version.
     """
-    place = Path(path)
+    place = as_path(path)
     if place.exists() and not place.is_file():
         raise ModelFileError(f"{path} is no file: a folder, a device or a pipe. Name a model file.")
     try:
@@ -149,7 +150,9 @@ def _contents(archive: zipfile.ZipFile, path: Any) -> tuple[Any, list[Array]]:
 
 def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     """Return a part of a zip, of ``most`` bytes at the most: a small zip may hold a huge one."""
-    size = archive.getinfo(name).file_size
+    size, method = archive.getinfo(name).file_size, archive.getinfo(name).compress_type
+    if method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others may ask for gigabytes
+        raise ValueError(f"{name} in it is compressed by method {method}")
     if size > most:
         raise ValueError(f"{name} in it has {size:,} bytes; at most {most:,} are read")
     with archive.open(name) as part:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection, Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ from ..arrays import Array
 
 STORED_KINDS = "biufU"
 """Kinds of the arrays that model files hold: truth values, integers, floats and text."""
+
+PRETENDED_BYTES = 2**24
+"""Most bytes that an array without any may stand for by its other sides: those of 2 million rows
+without features. Set by judgement."""
 
 
 def read_array(content: bytes) -> Array:
@@ -34,10 +39,20 @@ def read_array(content: bytes) -> Array:
         if side < 0:
             raise ValueError(f"an array has the shape {shape}")
         count *= side  # a Python integer: no overflow
-    if count * dtype.itemsize != held:
+    if count * dtype.itemsize != held or _pretended(shape, dtype) > PRETENDED_BYTES:
         raise ValueError(f"an array of shape {shape} has {held:,} bytes of {dtype}")
     flat = np.frombuffer(content, dtype, count, stream.tell()) if held else np.empty(count, dtype)
     return flat.reshape(shape, order="F" if columns_first else "C").copy(order="K")
+
+
+def _pretended(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    """Return the bytes of an array without any, were its sides and its items not of size zero.
+
+    Nothing bounds such sides, and whatever is made of them.
+    """
+    if dtype.itemsize and 0 not in shape:
+        return 0
+    return prod(side for side in shape if side) * max(dtype.itemsize, 1)
 
 
 def parts_of(value: Any, place: str, besides: Collection[str] = ()) -> Iterator[tuple[Any, str]]:

@@ -51,6 +51,10 @@ def _choice(state: dict[str, Any], candidate: Any, place: int, class_of: Any) ->
     exponents = [1.0] if greedy else [state["p_"]] if p is None else np.atleast_1d(p).tolist()
     degrees = dict.fromkeys(np.atleast_1d(state["degree"]).tolist())
     sizes = [candidate.sizes] * len(scores) if greedy else state["alphas_"]
+    if len(degrees) * len(exponents) != len(scores):
+        raise ValueError(
+            f"{len(scores)} scores are of {len(degrees)} degrees and {len(exponents)} p"
+        )
     pairs = list(product(degrees, exponents))
     candidates = [class_of("Candidate")(*pair, own) for pair, own in zip(pairs, sizes, strict=True)]
     best = pairs.index((candidate.degree, candidate.p)), place

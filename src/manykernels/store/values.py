@@ -30,6 +30,10 @@ PLACES = {"checkpoint"}
 """Parameters that name a place on this machine: stored as None."""
 
 
+SHARED = 8
+"""Most times that an array is part of something else, in the mean. Set by judgement: it is once."""
+
+
 class UnstorableError(TypeError):
     """A value that model files cannot hold."""
 
@@ -124,6 +128,7 @@ class Decoder:
 
     def __init__(self, arrays: list[Array]) -> None:
         self.arrays = arrays
+        self._room = SHARED * sum(array.nbytes for array in arrays)
 
     def decode(self, tree: Any) -> Any:
         """Return the object of a tree; ValueError, KeyError or TypeError if it is none."""
@@ -141,7 +146,7 @@ class Decoder:
 
     def _columns(self, content: Any) -> Any:
         shape, *parts = content
-        found = sparse.csc_array(tuple(self.decode(part) for part in parts), shape=tuple(shape))
+        found = sparse.csc_array(tuple(self._parts(parts)), shape=tuple(shape))
         found.check_format(full_check=True)  # numbers of rows beyond the last end the process
         return found
 
@@ -152,12 +157,27 @@ class Decoder:
         return out
 
     def _indices(self, content: Any) -> list[tuple[int, ...]]:
-        lengths, flat = (self.decode(part).tolist() for part in content)
-        out, start = [], 0
-        for length in lengths:
+        lengths, flat = self._parts(content)
+        wrong = (
+            lengths.ndim != 1 or flat.ndim != 1 or {lengths.dtype.kind, flat.dtype.kind} != {"i"}
+        )
+        if wrong or np.any(lengths < 0) or sum(lengths.tolist()) != len(flat):
+            raise ValueError(
+                f"{len(lengths)} kernels are of other lengths than {len(flat)} indices"
+            )
+        out, start, flat = [], 0, flat.tolist()
+        for length in lengths.tolist():
             out.append(tuple(flat[start : start + length]))
             start += length
         return out
+
+    def _parts(self, content: list[Any]) -> list[Array]:
+        """Return the arrays that something is made of; raise if little text stands for much."""
+        arrays = [self.decode(part) for part in content]
+        self._room -= sum(array.nbytes for array in arrays)
+        if self._room < 0:
+            raise ValueError("the same arrays are parts of too many things")
+        return arrays
 
     def _tuple(self, content: list[Any]) -> tuple[Any, ...]:
         return tuple(self.decode(part) for part in content)

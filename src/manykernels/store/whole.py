@@ -31,7 +31,7 @@ def write_whole(path: Path, content: bytes) -> None:
     OSError
         If there is something other than a file at the path, or if it cannot be written.
     """
-    place = Path(path).resolve()
+    place = resolved(path)
     old = place.stat() if place.exists() else None
     if old is not None and not stat.S_ISREG(old.st_mode):
         raise OSError(f"{path} cannot be written: it is no file. Name another.")
@@ -57,6 +57,20 @@ def write_whole(path: Path, content: bytes) -> None:
     finally:
         draft.unlink(missing_ok=True)
     _settle(place.parent)
+
+
+def resolved(path: Path) -> Path:
+    """Return the place that a path leads to, over all links.
+
+    Raises
+    ------
+    OSError
+        If it leads to itself.
+    """
+    try:
+        return Path(path).resolve()
+    except RuntimeError:  # a link to itself
+        raise OSError(f"{path} cannot be used: it is a link to itself. Name another.") from None
 
 
 def remove_strays(folder: Path) -> None:

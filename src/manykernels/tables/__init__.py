@@ -6,6 +6,7 @@ from .fitting import Settings, Split, fit_table, split_table
 from .judging import judge_terms
 from .model import TableModel
 from .reading import read
+from .surplus import TableWarning
 
 __all__ = [
     "Category",
@@ -16,6 +17,7 @@ __all__ = [
     "TableEncoder",
     "TableError",
     "TableModel",
+    "TableWarning",
     "fit_chunked",
     "fit_table",
     "judge_terms",

@@ -17,6 +17,7 @@ from ..frames import TableError
 from ..limits import MEMORY_SHARE
 from ..memory import UNKNOWN_MACHINE, machine_bytes
 from ..words import plural
+from .surplus import Surplus, fields_of_any_size, rows_of, surplus_of
 
 TEXT = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
 """Endings of text files, with the separator where the ending tells it."""
@@ -149,43 +150,42 @@ def _text(
         )
     _refuse_disguised(path, zipped, encoding)
     try:
-        with (
-            gzip.open(path, "rt", encoding=encoding)
-            if zipped
-            else path.open(encoding=encoding) as file
-        ):
+        with _opened(path, zipped, encoding) as file:
             head = _header(path, file, skip_rows)
             if len(head) > MOST_HEADER:
                 raise TableError(
                     f"{path} is no regular table: its first line has more than {MOST_HEADER:,} "
                     "characters. Export it again, with a line for each row."
                 )
-            separator = separator or _guess(head)
-            names = next(csv.reader([head], delimiter=separator), [])
+        separator = separator or _guess(head)
+        names = next(csv.reader([head], delimiter=separator), [])
         refuse_repeated(path, [name for name in names if name])
         if not any(name.strip() for name in names):
             raise TableError(
                 f"{path} has no header row: its first line is empty. Add names, or leave out what "
                 f"is above them{SKIP}."
             )
-        with Bounded(path, zipped) as file:
-            frame = pd.read_csv(
-                file,
-                sep=separator,
-                encoding="utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding,
-                na_values=list(na),
-                low_memory=False,
-                skipinitialspace=True,
-                skiprows=skip_rows,
-                dtype=str if words else None,
-            )
-        if frame.index.nlevels > 1:  # values without a name, taken for labels of rows
-            raise TableError(
-                f"{path} is no regular table: rows have {plural(frame.index.nlevels, 'value')} "
-                f"more than its first line has names, {', '.join(map(repr, names[:8]))}. Leave out "
-                f"what is above the names{SKIP}, or add the names that are missing."
-            )
-        return frame
+        how: dict[str, Any] = {
+            "sep": separator,
+            "encoding": "utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding,
+            "na_values": list(na),
+            "low_memory": False,
+            "skipinitialspace": True,
+            "skiprows": skip_rows,
+            "dtype": str if words else None,
+        }
+        with Bounded(path, zipped) as content:
+            frame = pd.read_csv(content, **how)
+        with _opened(path, zipped, how["encoding"]) as file, fields_of_any_size():
+            for _ in range(skip_rows):
+                file.readline()
+            rows = rows_of(file, separator, skip_rows)
+            next(rows)
+            surplus = surplus_of(path, list(frame.columns), rows, SKIP)
+        if surplus is None:
+            return frame
+        with Bounded(path, zipped) as content:
+            return _without(surplus, content, list(frame.columns), how)
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         raise TableError(
@@ -208,6 +208,20 @@ def _text(
         ) from None
     except (OSError, EOFError, zlib.error) as error:
         raise TableError(f"{path} cannot be read: {error}. Copy or export it again.") from None
+
+
+def _opened(path: Path, zipped: bool, encoding: str) -> Any:
+    """Open a text file to read its lines."""
+    return gzip.open(path, "rt", encoding=encoding) if zipped else path.open(encoding=encoding)
+
+
+def _without(surplus: Surplus, content: Any, names: list[str], how: dict[str, Any]) -> pd.DataFrame:
+    """Read a text file whose rows have values without a name, and leave these out."""
+    width = len(names) + surplus.count
+    first = surplus.count if surplus.in_front else 0
+    kept = list(range(first, first + len(names)))
+    frame = pd.read_csv(content, header=0, names=list(range(width)), usecols=kept, **how)
+    return frame.set_axis(names, axis=1)
 
 
 def _header(path: Path, file: Any, skip_rows: int) -> str:
