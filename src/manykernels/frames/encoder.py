@@ -11,7 +11,6 @@ import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ..arguments import listed_names
 from ..arrays import Array
 from ..inputs import row_weights
 from ..notices import notify
@@ -31,7 +30,7 @@ from .columns import (
     refuse_parts,
     some_of,
 )
-from .given import as_frame, is_table
+from .given import as_frame, is_table, refuse_unknown
 from .inference import learn_columns
 from .ways import PYTHON, Ways
 from .written import refuse_objects, shown
@@ -137,12 +136,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         frame = self._frame(X, reset=True)
         for option, names in (("categories", self.categories), ("keep", self.keep)):
-            for name in listed_names(names, option):
-                if name not in frame.columns:
-                    raise TableError(
-                        f"{option} must name columns of X; got {name!r}. It has "
-                        f"{some_of(frame.columns.tolist())}."
-                    )
+            refuse_unknown(names, option, frame)
         return self._learn(frame, row_weights(sample_weight, len(frame)), PYTHON)
 
     def _learn(self, frame: pd.DataFrame, weights: Array, ways: Ways, strict: bool = False) -> Self:

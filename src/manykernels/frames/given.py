@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from ..arguments import listed_names
 from ..arrays import Array
 from .columns import TableError, some_of
 from .written import is_unicode
@@ -77,6 +78,16 @@ def plain_floats(table: pd.DataFrame) -> pd.DataFrame:
 
 def _is_float(kind: Any) -> bool:
     return pd.api.types.is_float_dtype(kind) and not isinstance(kind, pd.SparseDtype)
+
+
+def refuse_unknown(names: Any, option: str, frame: pd.DataFrame) -> None:
+    """Raise unless what an argument lists are columns of a table."""
+    for name in listed_names(names, option):
+        if name not in frame.columns:
+            raise TableError(
+                f"{option} must name columns of X; got {name!r}. It has "
+                f"{some_of(frame.columns.tolist())}."
+            )
 
 
 def text_names(table: pd.DataFrame) -> list[str]:

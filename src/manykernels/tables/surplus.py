@@ -16,7 +16,7 @@ from ..frames.written import shown
 from ..notices import notify
 from ..words import plural
 
-NAMED = 8
+NAMES_SAID = 8
 """Most names of columns in a message. Set by judgement."""
 
 MOST_FIELD = 2**31 - 1
@@ -149,4 +149,4 @@ def _irregular(path: Path, names: Sequence[str], first: Row, other: Row) -> Tabl
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:NAMED]))
+    return ", ".join(map(repr, names[:NAMES_SAID]))
