@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -16,13 +16,12 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from ..arrays import Array
-from ..backend import largest_size, on_host, to_host
-from ..bases import Bases, WidthRows
+from ..backend import on_host
+from ..bases import Bases
 from ..families import KernelFamily, StandardizedFamily, TrainingSpreads
 from ..function import Predictor, make_predictor, scaled, without_shares
-from ..inputs import ranges
 from ..kernels import KernelSet, resolve
-from ..limits import LEAST_SYSTEMS, ONE_THREAD_ROWS
+from ..limits import ONE_THREAD_ROWS
 from ..memory import room_beside
 from ..objective import Problem
 from ..passes.base import LIGHT_FOLDS
@@ -37,20 +36,15 @@ from ..solvers import (
     at_no_effect,
     describe,
     growing,
-    list_bytes,
     match,
     run,
-    system_bytes,
     unpenalised,
 )
 from ..solvers.nested import Part, run_on_subsets
 from ..spec import Spec, StopRule
 from .distinct import Gathered, distinct
+from .refusals import refuse_overflow, refuse_systems, refuse_wide
 from .scaling import fitted_scaler
-
-LARGEST_EXPONENT = 280.0
-"""Decimal exponent that products of features must stay below: doubles end at 308, and sums of
-products need some room."""
 
 LACKING = (
     "every fold must train on all classes; got one whose training rows lack a class. "
@@ -163,7 +157,7 @@ class MemoryRows:
             held = 2 * rows.data.nbytes if issparse(rows) else kernels.held_bytes(len(used))
             room = room_beside(held, kernels.explicit, spec.max_memory)
         bases = kernels.fit(scaled(scaler, rows), rows, weights, self.place)
-        _refuse_overflow(bases, degree, kernels.names)
+        refuse_overflow(bases, degree, kernels.names)
         return MemoryPrepared(self, own, kernels, scaler, bases, self.y[used], weights, room)
 
 
@@ -220,7 +214,7 @@ class MemoryPrepared:
             family = StandardizedFamily(family, spreads)
         family.room = self.room
         if p < 2:
-            _refuse_wide(family, degree)
+            refuse_wide(family, degree)
         part = None
         if spec.subsample is not None:
             part = partial(self.part, replace(spec, subsample=None), degree, p)
@@ -276,7 +270,7 @@ class MemoryFits:
         problem = replace(self.problem, strength=strength)
         found = match(solver, problem, self.family)
         if on_host(self.prepared.rows.place):
-            _refuse_systems(found, self.family)
+            refuse_systems(found, self.family)
         if self.compared and isinstance(found, WidthSearch):
             found = replace(found, certified=False)
         if self.verbose >= 2:
@@ -352,61 +346,3 @@ class HeldOut:
         held = self.rows.weights / (self.rows.weights.sum() or 1.0)
         losses = held * problem.loss.value(self.rows.y, values).sum(axis=1)
         return losses, values + self.fits.centre
-
-
-def _refuse_overflow(bases: Bases, degree: int, names: Sequence[str]) -> None:
-    if isinstance(bases, WidthRows):
-        return  # no value of their kernels is above one
-    power = 2 * degree if bases.explicit else degree
-    largest = largest_size(bases.matrix)
-    if largest > 1 and power * np.log10(largest) > LARGEST_EXPONENT:
-        raise ValueError(
-            f"X has values so large that products of degree {degree} overflow; the largest base "
-            f"feature or kernel value is {largest:.3g}, of {_largest_kernel(bases, names)!r}. Use "
-            "standardize=True or a smaller degree."
-        )
-
-
-LEAST_REFUSED = 2**30
-"""Bytes of the features of a product below which no fit is refused for them: working sets do
-without them. Set by judgement."""
-
-
-def _refuse_wide(family: KernelFamily, degree: int) -> None:
-    """Raise ValueError if the features of a single product would not fit in memory."""
-    if not family.explicit or family.blocks.single:
-        return
-    sizes = np.sort(family.blocks.sizes.astype(float))[::-1]
-    plain: Any = getattr(family, "family", family)
-    most = sizes[:degree] if plain.index_set.strict else np.full(degree, sizes[0])
-    features = float(np.prod(most))
-    if 8 * features * family.rows > max(family.room, LEAST_REFUSED):
-        raise ValueError(
-            "degree must be such that the functions of one product fit in max_memory; got "
-            f"degree={degree}: up to {features:.2g} functions, {8 * features * family.rows:.2g} "
-            f'bytes on {family.rows} rows. Use a smaller degree, kernels="linear" or "auto".'
-        )
-
-
-def _refuse_systems(solver: Solver, family: KernelFamily) -> None:
-    """Raise ValueError if the matrices of a fit to all kernels at once would not fit in memory."""
-    needs = getattr(solver, "needs", None)
-    if needs is None or not (needs.listed or needs.summed):
-        return
-    needed = system_bytes(family) + (list_bytes(family) if needs.listed else 0.0)
-    if needed > max(family.room, LEAST_SYSTEMS):
-        raise ValueError(
-            f"max_memory must be more than the {needed / 2**20:,.0f} MB that a fit to all kernels "
-            f"at once takes on {family.rows:,} rows; got {family.room / 2**20:,.0f} MB beside the "
-            "functions of columns. Use a larger max_memory, or p=1, which fits few kernels at a "
-            "time."
-        )
-
-
-def _largest_kernel(bases: Any, names: Sequence[str]) -> str:
-    """Return the name of the base kernel with the largest feature or value."""
-    sizes = abs(to_host(bases.matrix))
-    if not bases.explicit:
-        return names[int(sizes.reshape(len(names), -1).max(axis=1).argmax())]
-    best = int(np.ravel(ranges(sizes)[1]).argmax())
-    return names[int(np.searchsorted(bases.offsets, best, side="right")) - 1]

@@ -30,7 +30,7 @@ from .sources import Picked, Picks, TermSource, selecting, source_of, together
 if TYPE_CHECKING:
     import pandas as pd
 
-DEPENDENT = (
+SUPPOSING = (
     "Rows are taken as independent of each other. Where those of a subject, or of near times, are "
     "alike, more terms are called sure by mistake than is said here."
 )
@@ -225,7 +225,7 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _conclude(self, source: TermSource, meaning: str, done: int, wanted: int) -> None:
         """Store what was found for models to be shown with, after the table."""
-        self.meaning_ = meaning = f"{DEPENDENT} {meaning}" if self._dependent else meaning
+        self.meaning_ = meaning = f"{SUPPOSING} {meaning}" if self._dependent else meaning
         self.how_sure_ = HowSure(
             tuple(self.groups_),
             dict(zip(self.table_["term"], self.table_["frequency"], strict=True)),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..frames import repeated_subjects
 from ..selection import SplitTest
-from ..selection.base import DEPENDENT
+from ..selection.base import SUPPOSING
 from ..specify import PAIR_DEGREE
 from .fitting import Settings, Split, new_estimator, pass_on
 from .model import TableModel
@@ -71,8 +71,8 @@ def judge_terms(
         except KeyboardInterrupt:
             notes.append("the test of the terms was interrupted before its first split was done.")
     dependent = split.groups is not None or split.ordered or repeated_subjects(split.train)
-    if found is not None and dependent and DEPENDENT not in found.meaning:
-        found = replace(found, meaning=f"{DEPENDENT} {found.meaning}")
+    if found is not None and dependent and SUPPOSING not in found.meaning:
+        found = replace(found, meaning=f"{SUPPOSING} {found.meaning}")
     if found is not None and (hasattr(fitted, "chosen_") or isinstance(settings.degree, list)):
         found = replace(found, meaning=f"{found.meaning} {CHOSEN_BEFORE}")
     pass_on(caught)
