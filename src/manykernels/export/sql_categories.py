@@ -31,7 +31,7 @@ SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 NUMERIC = (*SIZES, *(f"U{size}" for size in SIZES), "BIGNUM", "REAL", "FLOAT", "DOUBLE")
 """Types of numbers; besides them there are DECIMAL(18,3) and the like."""
 
-PLAIN = r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
+WRITTEN_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
 DATE = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?:[ T,].*)?"
 TIME_OF_DAY = r"(\d{1,2}):(\d\d)(?::(\d\d)(\.\d+)?)?"
 """Numbers, dates and times of day as text."""
@@ -154,7 +154,7 @@ def _truth_forms(codes: Mapping[str, float]) -> Forms:
 
 def _canonical(level: str) -> bool:
     """Tell whether a level is written as numbers are when they become categories."""
-    return bool(re.fullmatch(PLAIN, level, re.ASCII)) and word(float(level)) == level
+    return bool(re.fullmatch(WRITTEN_NUMBER, level, re.ASCII)) and word(float(level)) == level
 
 
 def _number_forms(codes: Mapping[str, float]) -> Forms:
@@ -184,7 +184,9 @@ def _written(level: str) -> list[str]:
         return [str(int(level == "True"))]
     if re.fullmatch(r"0x[0-9a-f]+", level, re.ASCII | re.IGNORECASE):
         return [str(int(level, 16))]
-    if not re.fullmatch(PLAIN, level, re.ASCII | re.IGNORECASE) or not isfinite(float(level)):
+    if not re.fullmatch(WRITTEN_NUMBER, level, re.ASCII | re.IGNORECASE) or not isfinite(
+        float(level)
+    ):
         return []
     value, texts = float(level), []
     if re.fullmatch(r"[+-]?\d+", level, re.ASCII):

@@ -22,10 +22,12 @@ def laid_beside(X: Any, columns: dict[str, Any]) -> Any:
     these must then be those of the rows. All in one expression: each by itself Dask might read in
     partitions of another size.
     """
+    from dask.dataframe.dispatch import make_meta
+
     given = {name: column for name, column in columns.items() if column is not None}
     cut = {name: _cut_like(X, column, SAID[name]) for name, column in given.items()}
     by_label = [name for name in given if cut[name] is not given[name]]
-    meta = _one_frame(X._meta, list(given), [], *(column._meta for column in cut.values()))
+    meta = _one_frame(make_meta(X), list(given), [], *map(make_meta, cut.values()))
     return X.map_partitions(
         _one_frame,
         list(given),
