@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -14,20 +15,18 @@ SAID = {TARGET: "y", WEIGHT: "sample_weight"}
 """What these are called in messages."""
 
 
-def laid_beside(X: Any, columns: dict[str, Any]) -> Any:
+def laid_beside(X: Any, columns: dict[str, Any], empty: Callable[[Any], Any]) -> Any:
     """Return a Dask dataframe with further columns, each value beside the row in its place.
 
     Whatever the labels of the rows are, as for rows in memory. Where partitions are others but both
     collections know the labels that divide them, the column is cut like the frame, by its labels;
     these must then be those of the rows. All in one expression: each by itself Dask might read in
-    partitions of another size.
+    partitions of another size. ``empty`` returns a collection's kinds of columns, without rows.
     """
-    from dask.dataframe.dispatch import make_meta
-
     given = {name: column for name, column in columns.items() if column is not None}
     cut = {name: _cut_like(X, column, SAID[name]) for name, column in given.items()}
     by_label = [name for name in given if cut[name] is not given[name]]
-    meta = _one_frame(make_meta(X), list(given), [], *map(make_meta, cut.values()))
+    meta = _one_frame(empty(X), list(given), [], *map(empty, cut.values()))
     return X.map_partitions(
         _one_frame,
         list(given),

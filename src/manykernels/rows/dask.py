@@ -187,7 +187,9 @@ def parts_of(X: Any, y: Any, sample_weight: Any) -> Parts:
 
 def _frame_parts(X: Any, y: Any, sample_weight: Any) -> Parts:
     """Return a dataframe and columns beside it as parts; see ``beside.py``."""
-    whole = laid_beside(X, {TARGET: y, WEIGHT: sample_weight})
+    from dask.dataframe.dispatch import make_meta
+
+    whole = laid_beside(X, {TARGET: y, WEIGHT: sample_weight}, make_meta)
     delayed = _dask().delayed
     return Parts([delayed(_frame_block)(part) for part in whole.to_delayed()])
 
