@@ -104,9 +104,9 @@ def task(name):
 
         counted, plain = [], ProductPricer.top
 
-        def top(self, *arguments):
+        def top(self, *arguments, **options):
             counted.append(self.family.enumeration_work)
-            return plain(self, *arguments)
+            return plain(self, *arguments, **options)
 
         ProductPricer.top = top
         kind = MKLClassifierCV if name in CLASSES else MKLRegressorCV

@@ -17,6 +17,7 @@ from manykernels.fitting import alternatives
 from manykernels.fitting.alternatives import affordable
 from manykernels.fitting.crossval import crossval
 from manykernels.notices import named_as_options
+from manykernels.rows import refusals
 from manykernels.spec import affordable_degree
 from manykernels.specify import kernels_of, specify
 
@@ -174,6 +175,15 @@ def test_what_does_not_fit_in_memory_is_not_tried(rng):
         model = MKLRegressorCV(max_memory="3MB", random_state=0).fit(X, y)
     assert "'auto' was not tried: it takes more memory than a fit may hold" in model.chosen_
     assert "auto" not in model.kernels_losses_
+
+
+def test_ridge_regression_that_does_not_fit_in_memory_is_not_tried(rng, monkeypatch):
+    monkeypatch.setattr(refusals, "LEAST_SYSTEMS", 0)
+    X = rng.normal(size=(200, 150))
+    y = X[:, 0] + 0.1 * rng.normal(size=200)
+    model = MKLRegressorCV(max_memory="3MB", random_state=0).fit(X, y)
+    assert "'ridge' was not tried: it takes more memory than a fit may hold" in model.chosen_
+    assert model.score(X, y) > 0.9
 
 
 @pytest.mark.parametrize("known", [[0, 2], [4]])

@@ -5,9 +5,10 @@ import datetime as dt
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.gaussian_process.kernels import RBF
 
 from manykernels import MKLRegressor, TableEncoder, load
-from manykernels.frames.columns import TableError
+from manykernels.frames.columns import Category, TableError
 from manykernels.frames.dates import WEEK_DAYS
 from manykernels.plot import ContributionsDisplay
 from manykernels.report import content
@@ -374,3 +375,18 @@ def test_one_day_is_a_date():
     encoder = TableEncoder().fit(pd.DataFrame({"d": MOMENTS}))
     days = pd.Series([dt.date(2024, 2, 29)], dtype=object)
     assert encoded(days, encoder).iloc[0].tolist() == ["Thursday", 0.0, 2 + 28 / 29]
+
+
+@pytest.mark.parametrize("kernels", [["rbf"], RBF(), "rbf"])
+def test_kernels_of_all_columns_do_without_days_of_the_week(kernels):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"d": pd.date_range("2020-01-01", periods=200, freq="5h")})
+    X["x"] = rng.normal(size=200)
+    model = MKLRegressor(kernels=kernels, degree=1, alpha=0.1, p=2).fit(X, X["x"])
+    assert not any("day of the week" in term for term in model.explain()["term"])
+
+
+def test_dates_that_are_levels_of_older_files_are_known():
+    old = Category("d", ["2024-01-01 00:00:00", "2024-01-02 12:30:00"])
+    dates = pd.Series([pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-02 12:30")])
+    assert old.encode(dates)[0].tolist() == [0.0, 1.0]

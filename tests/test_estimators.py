@@ -353,3 +353,17 @@ def test_nothing_is_left_of_an_earlier_fit(before, after, rng):
     model = MKLRegressor(random_state=0).set_params(**before).fit(X, y).set_params(**after)
     fresh = clone(model).fit(rows, y)
     assert set(vars(model.fit(rows, y))) == set(vars(fresh))
+
+
+def test_what_a_subclass_stored_before_its_fit_stays(rng):
+    class Scaled(MKLRegressor):
+        def fit(self, X, y, sample_weight=None):
+            self.spread_ = X.std(axis=0)
+            return super().fit(X / self.spread_, y, sample_weight)
+
+        def predict(self, X):
+            return super().predict(X / self.spread_)
+
+    X = rng.normal(size=(40, 2))
+    model = Scaled(degree=1, alpha=0.1).fit(X, X[:, 0]).fit(X, X[:, 0])
+    assert np.isfinite(model.predict(X)).all()

@@ -1,8 +1,10 @@
 """Fingerprints of functions and objects: others for all that changes what they do."""
 
 import functools
+import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -139,7 +141,9 @@ def test_fingerprints_are_those_of_another_process(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "odd", [iter([1]), (one for one in [1]), threading.Lock(), np.frompyfunc(abs, 1, 1)], ids=str
+    "odd",
+    [iter([1]), (one for one in [1]), threading.Lock(), np.frompyfunc(abs, 1, 1)],
+    ids=["iterator", "generator", "lock", "ufunc"],
 )
 def test_what_cannot_be_told_is_refused(odd):
     for value in (odd, [odd], functools.partial(product_kernel, gamma=odd), lambda x: odd):
@@ -151,3 +155,41 @@ def test_arrays_of_other_libraries_are_told_by_their_values():
     torch = pytest.importorskip("torch")
     ones, zeros = (fingerprint(X=torch.full((2,), value)) for value in (1.0, 0.0))
     assert ones != zeros
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import {name}.parts.deep\ndef k(A, B): return {name}.parts.deep.scale(A @ B.T)",
+        "def k(A, B):\n    from {name}.parts.deep import scale\n    return scale(A @ B.T)",
+        "def k(A, B):\n    import {name}.parts.deep as inner\n    return inner.scale(A @ B.T)",
+    ],
+)
+def test_code_in_modules_of_modules_counts(text, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = []
+    for number in (1, 2):
+        name = f"own_package_{abs(hash(text)) % 10**6}"
+        for known in [one for one in sys.modules if one.startswith(name)]:
+            del sys.modules[known]
+        folder = tmp_path / name / "parts"
+        folder.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name / "__init__.py").write_text("")
+        (folder / "__init__.py").write_text("")
+        (folder / "deep.py").write_text(f"def scale(a): return a * {number}  #{'-' * number}")
+        importlib.invalidate_caches()
+        shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+        names = {"__name__": "own_module"}
+        exec(text.format(name=name), names)
+        found.append(fingerprint(kernel=names["k"]))
+    assert found[0] != found[1]
+
+
+def test_packages_in_other_folders_are_told_by_their_names(tmp_path, monkeypatch):
+    place = tmp_path / "dist-packages" / "packed_elsewhere.py"
+    place.parent.mkdir()
+    place.write_text("import threading\nlocal = threading.local()\ndef f(a): return local, a")
+    monkeypatch.syspath_prepend(str(place.parent))
+    import packed_elsewhere
+
+    assert fingerprint(kernel=packed_elsewhere.f)

@@ -178,7 +178,7 @@ ROWS = {
     "mapping": ({"a": [1]}, "X|array|dim|number|dict"),
     "set": ({1, 2}, "X|array|dim|number|set"),
     "generator": ((row for row in X), "X|array|dim|number|generator"),
-    "strings": (np.full((30, 3), "a"), NUMBERS),
+    "strings": (np.full((30, 3), "a"), NUMBERS + "|same value"),
     "objects": (changed(X, (3, 1), "a", object), NUMBERS),
     "missing object": (changed(X, (3, 1), None, object), "NaN|missing|None|X"),
     "lists inside": (changed(X, (3, 1), 0, object), ""),

@@ -84,7 +84,7 @@ def check(scenario, number, moment, folder):
     """End a child at a moment and look at what it has left."""
     home = ready(folder)
     folder = folder / f"{scenario}-{number}-{moment:.4f}"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for name in ("good.csv", "good.mk"):
         shutil.copy(home / name, folder / name)
     old = (folder / "good.mk").read_bytes()

@@ -138,7 +138,6 @@ def cases():
                 acts.append((name, partial(split, make, sizes, framed), "row|partition"))
     for name, make in {
         "widths": lambda: MKLRegressor("widths"),
-        "best": lambda: MKLRegressor("best"),
         "subsample": lambda: MKLRegressor(subsample="auto"),
         "rbf": lambda: MKLRegressor("rbf", degree=1),
         "CV of widths": lambda: MKLRegressorCV("widths"),

@@ -8,7 +8,9 @@ import pickle
 import sys
 import sysconfig
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from types import (
     CodeType,
@@ -61,6 +63,9 @@ _FOLDERS = tuple(
     for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 
+_PACKAGES = {"site-packages", "dist-packages"}
+"""Names of folders of installed packages, of the user's and of the system, too."""
+
 
 def is_installed(value: Any) -> bool:
     """Tell whether a function, a class or a module is one of an installed package, by its name.
@@ -77,7 +82,7 @@ def is_installed(value: Any) -> bool:
     if top in sys.stdlib_module_names or top == __name__.partition(".")[0]:
         return top != "__main__"
     place = getattr(sys.modules.get(module), "__file__", None) or ""
-    return place.startswith(_FOLDERS)
+    return place.startswith(_FOLDERS) or bool(_PACKAGES & set(Path(place).parts))
 
 
 def _named(value: Any) -> bool:
@@ -101,17 +106,46 @@ def code_of(code: CodeType) -> list[Any]:
 
 
 def globals_of(function: FunctionType) -> dict[str, Any]:
-    """Return what a function finds in its module by name, and in modules that are not installed."""
+    """Return what a function finds in its module by name, and in modules that are not installed.
+
+    Also in those that it imports by itself, and in modules within modules.
+    """
     found: dict[str, Any] = {}
     for code in _codes(function.__code__):
-        for name in _looked_up(code):
-            if name not in function.__globals__:
+        known = {one: function.__globals__.get(one, found) for one in _looked_up(code)}
+        known |= {one: sys.modules.get(one, found) for one in _imported(code, function)}
+        waiting = [(name, value) for name, value in known.items() if value is not found]
+        seen: set[int] = set()
+        while waiting:
+            name, value = waiting.pop()
+            found[name] = value
+            if not isinstance(value, ModuleType) or is_installed(value) or id(value) in seen:
                 continue
-            value = found[name] = function.__globals__[name]
-            if isinstance(value, ModuleType) and not is_installed(value):
-                inside = {one: vars(value)[one] for one in code.co_names if one in vars(value)}
-                found |= {f"{name}.{one}": part for one, part in inside.items()}
+            seen.add(id(value))
+            inside = [one for one in code.co_names if one in vars(value)]
+            waiting += [(f"{name}.{one}", vars(value)[one]) for one in inside]
     return found
+
+
+def _imported(code: CodeType, function: FunctionType) -> set[str]:
+    """Return the names of the modules that code imports, which are imported for that."""
+    found = set()
+    steps = list(dis.get_instructions(code))
+    for place, step in enumerate(steps):
+        if step.opname != "IMPORT_NAME":
+            continue
+        level = next((one.argval for one in reversed(steps[:place]) if _is_level(one)), 0)
+        package = function.__globals__.get("__package__") or ""
+        name = "." * level + step.argval
+        with suppress(ImportError):
+            found.add(import_module(name, package or None).__name__)
+            found |= {one for one in (name, name.partition(".")[0]) if one in sys.modules}
+    return found
+
+
+def _is_level(step: dis.Instruction) -> bool:
+    """Tell whether a step loads a number: before an import, how many packages it goes up."""
+    return step.opname in ("LOAD_CONST", "LOAD_SMALL_INT") and type(step.argval) is int
 
 
 def closed_over(function: FunctionType) -> list[Any]:

@@ -96,7 +96,7 @@ def as_numbers(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
     A table with text, dates or gaps is encoded, and the encoder kept as ``encoder_``. Rows of
     weight zero have no say in how.
     """
-    for name in ("encoder_", "medians_"):  # of an earlier fit
+    for name in ("encoder_", "medians_"):  # of an earlier fit, or one that was loaded
         vars(estimator).pop(name, None)
     if pairwise(estimator) or not estimator.takes_tables:
         return X
@@ -280,14 +280,18 @@ def remember_columns(estimator: Any, count: int, names: Sequence[str] | None) ->
 
 @contextmanager
 def fitted_anew(estimator: Any) -> Iterator[None]:
-    """Take away what an earlier fit found; give it back if this one fails or is interrupted."""
+    """Take away what an earlier fit found; give it back if this one fails or is interrupted.
+
+    What a subclass stored before it called this fit stays.
+    """
     before = dict(vars(estimator))
-    for name in before:
-        if name.endswith("_"):
-            delattr(estimator, name)
+    for name in before.get("_found", ()):
+        vars(estimator).pop(name, None)
+    others = set(vars(estimator))
     try:
         yield
     except BaseException:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
+    vars(estimator)["_found"] = tuple(sorted(set(vars(estimator)) - others))

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..arrays import Array
 from .dates import PARTS
-from .written import as_moments, as_numbers, as_words, decimal_years, shown, written_years
+from .written import MIDNIGHT, as_moments, as_numbers, as_words, decimal_years, shown, written_years
 
 OTHER, MISSING = "(other)", "(missing)"
 """Names of the level of rare categories, and of that of missing values. A value that is written
@@ -194,11 +194,13 @@ class Category:
     def codes(self) -> dict[str, float]:
         """Numbers of levels by how their values are written."""
         values = ((level, float(code)) for code, level in enumerate(self.levels))
-        return {
+        known = {
             level[1:-1] if level_of(level[1:-1]) == level else level: code
             for level, code in values
             if level not in (OTHER, MISSING)
         }
+        # Dates were written with their midnight in files of older versions.
+        return {level.removesuffix(MIDNIGHT): code for level, code in known.items()} | known
 
     @property
     def unknown_code(self) -> float:

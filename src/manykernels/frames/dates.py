@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -111,3 +112,18 @@ def parts_of_dates(moments: pd.Series, weights: Array) -> tuple[tuple[str, float
         for name, part in PARTS.items()
         if part.differs(moments)
     )
+
+
+def without_week_days(kernels: Any, encoded: Mapping[str, list[str]]) -> Any:
+    """Return a ``kernels`` argument in which kernels of all columns do without days of the week.
+
+    ``encoded`` has the labels of encoded columns.
+    """
+    rest = [name for name, own in encoded.items() if own != WEEK_DAYS]
+    if len(rest) == len(encoded):
+        return kernels
+    if isinstance(kernels, str):  # one for each column
+        return [(kernels, name) for name in rest]
+    items = kernels if isinstance(kernels, list) else [kernels]
+    named = [isinstance(item, tuple) and len(item) == 2 for item in items]
+    return [item if own else (item, rest) for item, own in zip(items, named, strict=True)]

@@ -30,6 +30,7 @@ from .columns import (
     refuse_parts,
     some_of,
 )
+from .dates import without_week_days
 from .given import as_frame, is_table, refuse_unknown
 from .inference import learn_columns
 from .ways import PYTHON, Ways
@@ -348,6 +349,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def kernels(self, given: Any) -> Any:
         """Return a ``kernels`` argument for the encoded table: kernels of categories for these.
 
+        Kernels of all columns do without days of the week, which are no numbers.
+
         Raises
         ------
         ValueError
@@ -375,7 +378,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     f'{some_of(wrong)}. Use kernels="auto", or ("categorical", {wrong[0]!r}) in a '
                     "list with kernels by features."
                 )
-        return given
+        return without_week_days(given, self._encoded)
 
 
 def learnt_encoder(

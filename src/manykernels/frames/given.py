@@ -125,6 +125,8 @@ def not_plain(X: Any) -> pd.DataFrame | None:
             values = values.astype(float)
         except (TypeError, ValueError):
             return as_frame(np.asarray(X))
+        except OverflowError:  # an integer beyond floats, which is refused with all else
+            return None
     return as_frame(np.asarray(X)) if np.isnan(values).any() else None
 
 

@@ -32,6 +32,10 @@ YEAR = 365.2425 * 86_400
 """Seconds in a year."""
 
 
+MIDNIGHT = " 00:00:00"
+"""How the time of a date is written where it is written, too."""
+
+
 def as_words(column: pd.Series) -> pd.Series:
     """Return values as text, different numbers as different text."""
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -52,7 +56,7 @@ def word(value: Any) -> str:
     A moment at midnight is written as its date.
     """
     if isinstance(value, datetime) and not pd.isna(value) and value.tzinfo is None:
-        return str(value).removesuffix(" 00:00:00")
+        return str(value).removesuffix(MIDNIGHT)
     if isinstance(value, float | np.floating | Fraction) and isfinite(value):
         value = float(value)
         return str(int(value)) if value.is_integer() else repr(value)

@@ -129,7 +129,11 @@ class Function:
         """Return the number of the output that belongs to a class; 0 where there is only one."""
         if len(self.classes) <= 2 and label is None:
             return 0
-        if len(self.classes) <= 2 or np.ndim(label) or label not in self.classes.tolist():
+        if (
+            len(self.classes) <= 2
+            or isinstance(label, list | tuple | set | dict | np.ndarray)
+            or label not in self.classes.tolist()
+        ):
             several = "one of " + ", ".join(map(repr, self.classes.tolist()))
             raise ValueError(
                 f"label must be {several if len(self.classes) > 2 else 'None for a single output'}"

@@ -12,6 +12,7 @@ from ..bases import Bases, WidthRows
 from ..families import KernelFamily
 from ..inputs import ranges
 from ..limits import LEAST_SYSTEMS
+from ..memory import NoRoomError
 from ..solvers import Solver, list_bytes, system_bytes
 
 LARGEST_EXPONENT = 280.0
@@ -38,7 +39,7 @@ def refuse_overflow(bases: Bases, degree: int, names: Sequence[str]) -> None:
 
 
 def refuse_wide(family: KernelFamily, degree: int) -> None:
-    """Raise ValueError if the features of a single product would not fit in memory."""
+    """Raise NoRoomError if the features of a single product would not fit in memory."""
     if not family.explicit or family.blocks.single:
         return
     sizes = np.sort(family.blocks.sizes.astype(float))[::-1]
@@ -46,7 +47,7 @@ def refuse_wide(family: KernelFamily, degree: int) -> None:
     most = sizes[:degree] if plain.index_set.strict else np.full(degree, sizes[0])
     features = float(np.prod(most))
     if 8 * features * family.rows > max(family.room, LEAST_REFUSED):
-        raise ValueError(
+        raise NoRoomError(
             "degree must be such that the functions of one product fit in max_memory; got "
             f"degree={degree}: up to {features:.2g} functions, {8 * features * family.rows:.2g} "
             f'bytes on {family.rows} rows. Use a smaller degree, kernels="linear" or "auto".'
@@ -54,13 +55,13 @@ def refuse_wide(family: KernelFamily, degree: int) -> None:
 
 
 def refuse_systems(solver: Solver, family: KernelFamily) -> None:
-    """Raise ValueError if the matrices of a fit to all kernels at once would not fit in memory."""
+    """Raise NoRoomError if the matrices of a fit to all kernels at once would not fit in memory."""
     needs = getattr(solver, "needs", None)
     if needs is None or not (needs.listed or needs.summed):
         return
     needed = system_bytes(family) + (list_bytes(family) if needs.listed else 0.0)
     if needed > max(family.room, LEAST_SYSTEMS):
-        raise ValueError(
+        raise NoRoomError(
             f"max_memory must be more than the {needed / 2**20:,.0f} MB that a fit to all kernels "
             f"at once takes on {family.rows:,} rows; got {family.room / 2**20:,.0f} MB beside the "
             "functions of columns. Use a larger max_memory, or p=1, which fits few kernels at a "

@@ -252,7 +252,7 @@ class SplitTest(Selection):
             # Of a term with a p-value below 1 more than half of the splits selected it.
             sure = false_discovery_rate(p_values, self.level, 2 * self.q_)
         self._keep(source, evidence, p_values, sure)
-        meaning = f"{PROMISES[self.control].format(level=100 * self.level)} {CAUTION}"
+        meaning = f"{PROMISES[self.control].format(level=100 * float(self.level))} {CAUTION}"
         self._conclude(source, meaning, self.n_splits_, self.n_splits)
 
     def _splits(
