@@ -13,7 +13,7 @@ import openpyxl
 from typer.testing import CliRunner
 
 from manykernels.cli.app import app
-from manykernels.tables import Settings, TableError, read, split_table
+from manykernels.tables import Settings, TableError, TableWarning, read, split_table
 
 
 def book(path, *sheets, **cells):
@@ -145,8 +145,10 @@ def test_titles_of_text_files_are_refused_with_the_option_that_helps(tmp_path):
     path.write_text(f"\na,b,price\n{rows}")
     refused(path, "its first line is empty. Add names, or leave out .* with --skip-rows N")
     # One name less than values: labels of rows, as R writes them.
-    path.write_text(f"b,price\n{rows}")
-    assert read(path).columns.tolist() == ["b", "price"]
+    labelled = "".join(f'"row {k}",{k % 5},{k}\n' for k in range(40))
+    path.write_text(f"b,price\n{labelled}")
+    with pytest.warns(TableWarning, match="begin with a value that has no name"):
+        assert read(path).columns.tolist() == ["b", "price"]
     pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "t.parquet")
     refused(tmp_path / "t.parquet", "--skip-rows 1 is for text and Excel files", skip_rows=1)
 
