@@ -195,8 +195,8 @@ def test_without_rich_there_are_lines(monkeypatch):
 
 
 def test_models_of_a_path_with_widths_keep_those_of_the_first():
-    np.testing.assert_allclose(model_shares(4, False), [0, 0.25, 0.5, 0.75, 1])
-    shares = model_shares(4, True)
+    np.testing.assert_allclose(model_shares(4), [0, 0.25, 0.5, 0.75, 1])
+    shares = model_shares(4, 0.85)
     assert shares[1] > 0.8
     assert shares[0] == 0
     assert shares[-1] == 1

@@ -14,13 +14,21 @@ from ..deadline import keeping
 from ..families import WidthFamily
 from ..function import Function, without_shares
 from ..limits import PATH_COLUMNS, PATH_FEATURES
+from ..losses import Squared
 from ..rows import Prepared, Rows
 from ..solvers import Result
 from ..spec import Spec
 from .both import with_terms
 from .choose import SMALL_FEATURES, Candidate
 from .kept import KeptPath
-from .progress import Progress, choosing, current, model_shares
+from .progress import (
+    FIRST_OF_STEPS,
+    FIRST_WIDTHS,
+    Progress,
+    choosing,
+    current,
+    model_shares,
+)
 
 FOLD_TOL = 3.0
 """Tolerance of the models of folds, which are only compared, relative to that of the last fit. Set
@@ -136,7 +144,8 @@ class FoldRows:
             grown = fits.grow(spec.greedy, stop, rng, rounds)
         widths = isinstance(family, WidthFamily)
         watch, share = current(), choosing(fold.of, widths) / len(candidates)
-        before = model_shares(count, widths)
+        search = FIRST_WIDTHS if isinstance(spec.loss, Squared) else FIRST_OF_STEPS
+        before = model_shares(count, search if widths else None)
         label = f"degree {candidate.degree}"
         label += f", fold {fold.number + 1} of {fold.of}" if fold.of > 1 else ""
         last: Result | None = None

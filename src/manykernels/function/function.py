@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -129,11 +129,8 @@ class Function:
         """Return the number of the output that belongs to a class; 0 where there is only one."""
         if len(self.classes) <= 2 and label is None:
             return 0
-        if (
-            len(self.classes) <= 2
-            or isinstance(label, list | tuple | set | dict | np.ndarray)
-            or label not in self.classes.tolist()
-        ):
+        known = isinstance(label, Hashable) and label in self.classes.tolist()
+        if len(self.classes) <= 2 or not known:
             several = "one of " + ", ".join(map(repr, self.classes.tolist()))
             raise ValueError(
                 f"label must be {several if len(self.classes) > 2 else 'None for a single output'}"
