@@ -248,8 +248,8 @@ class Watch:
             self.least = min((now - self.entered) * (1 - self.done) / own, self.least)
             self.over = now + self.least
         # Until the pace of a part is known, the part before tells when all will be over.
-        soon = self.least if isfinite(self.least) else max(self.over - now, 0.0)
-        left = soon if isfinite(soon) else None
+        soon = self.least if isfinite(self.least) else self.over - now
+        left = soon if isfinite(soon) and soon > 0 else None
         said = ": ".join(part for part in (self.part, self.label, text) if part)
         self.display.show(said, self.done, seconds, left)
 
