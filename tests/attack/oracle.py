@@ -96,7 +96,7 @@ def judged(act: Callable[[], object], names: str, seconds: float = SECONDS) -> V
         return Verdict("wrong", str(error))
     except SaidError as error:
         return Verdict("clear", str(error))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, ImportError) as error:
         flaw = unclear(error, names)
         return Verdict("wrong", flaw) if flaw else Verdict("clear", str(error))
     except Exception as error:
