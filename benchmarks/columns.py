@@ -74,7 +74,7 @@ def cut(number, frame):
 
 def task(data, name, settings):
     def prepare():
-        import manykernels  # noqa: F401
+        import manykernels.estimators  # noqa: F401
 
         if data == "madelon":
             return madelon()

@@ -26,6 +26,7 @@ def task(method, seed):
     def prepare():
         import celer  # noqa: F401
 
+        import manykernels.estimators  # noqa: F401
         from manykernels.datasets import make_sparse_polynomial
 
         data = make_sparse_polynomial(100, 1500, random_state=seed)

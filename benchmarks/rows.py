@@ -18,7 +18,7 @@ SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 
 def task(rows, p):
     def prepare():
-        import manykernels  # noqa: F401
+        import manykernels.estimators  # noqa: F401
 
         rng = np.random.default_rng(0)
         X = rng.normal(size=(rows, 30))

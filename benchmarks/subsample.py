@@ -44,7 +44,7 @@ def friedman(rows, columns):
 
 def task(rows, columns, name, settings):
     def prepare():
-        import manykernels  # noqa: F401
+        import manykernels.estimators  # noqa: F401
 
         X, y = friedman(rows, columns)
         return X, y if name == PLAIN else y > 14

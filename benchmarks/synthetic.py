@@ -21,6 +21,7 @@ def task(method, columns, degree, seed):
     def prepare():
         import celer  # noqa: F401 compiled parts are loaded before the clock starts
 
+        import manykernels.estimators  # noqa: F401
         from manykernels.datasets import make_sparse_polynomial
 
         return make_sparse_polynomial(columns, 1500, degree=degree, random_state=seed)

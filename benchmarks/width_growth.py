@@ -37,7 +37,7 @@ def friedman(rows, seed, noise):
 
 def task(rows, device, memory):
     def prepare():
-        import manykernels  # noqa: F401
+        import manykernels.estimators  # noqa: F401
 
         if device is not None:
             import torch
