@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import KFold
 
-from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV
+from manykernels import MKLClassifier, MKLClassifierCV, MKLRegressor, MKLRegressorCV, spec
 from manykernels.passes import Moments, compressed
 from manykernels.passes import choice as engine
 from manykernels.passes.moments import moments_of
@@ -425,6 +425,23 @@ def test_families_that_are_too_large_are_refused(rng, monkeypatch):
     monkeypatch.setattr(engine, "MOST_ENTRIES", 10)
     with pytest.raises(ValueError, match="inner products fit in memory; got degree 2 with 4"):
         MKLRegressor(alpha=1e-3, degree=2, p=1).fit(parts(X), parts(y))
+
+
+def test_a_free_degree_is_what_passes_can_fit(rng, monkeypatch):
+    X, y = table(rng, n=60)
+    x, t = parts(X), parts(y)
+    free = {"kernels": "linear", "alpha": 1e-3}
+    assert MKLRegressor(**free).fit(x, t).degree_ == 3
+    monkeypatch.setattr(spec, "PRICED_ENTRIES", 60 * 15 * 4)  # degree 2 of four columns
+    assert MKLRegressor(**free).fit(X, y).degree_ == 2
+    assert MKLRegressor(**free).fit(x, t).degree_ == 3  # all products come from one pass
+    monkeypatch.setattr(engine, "MOMENT_WORK", 60 * 15**2)
+    assert MKLRegressor(**free).fit(x, t).degree_ == 2
+    monkeypatch.setattr(engine, "MOST_FEATURES", 5)  # refused if asked for
+    assert MKLRegressor(**free).fit(x, t).degree_ == 1
+    assert MKLRegressor(**free, p=1).fit(x, t).degree_ == 2
+    monkeypatch.setattr(engine, "MOST_ENTRIES", 10)
+    assert MKLRegressor(**free, p=1).fit(x, t).degree_ == 1
 
 
 def test_bad_rows_are_refused(rng):

@@ -54,6 +54,11 @@ MOST_FEATURES = 1_500
 """Largest number of features whose products are all made in one pass over rows in parts: 18 MB a
 worker, and some seconds for the eigenproblem. Set by judgement, not measured."""
 
+MOMENT_WORK = 1e12
+"""Rows in parts times squared features up to which a free degree goes where one pass makes all
+products of features: a minute of one core, which makes 1.5e10 a second
+(docs/benchmarks/partitions.md)."""
+
 MOST_ENTRIES = 2e7
 """Most inner products (160 MB) that a pricing brings from the workers. Set by judgement, not
 measured."""

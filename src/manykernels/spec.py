@@ -238,6 +238,11 @@ class Spec:
         linear = problem.p == 1 and self.scales and family.explicit and family.blocks.single
         return linear and is_priced(self.solver, problem, family)
 
+    @property
+    def selects(self) -> bool:
+        """Whether kernels are selected greedily, or refitted where they are selected."""
+        return self.greedy is not None or (self.search is not None and self.search.debias)
+
     def kept_at(self, *names: str) -> Spec:
         """Return the specification of a part of the fit, whose state is kept in its own slot."""
         slot = self.slot
@@ -258,7 +263,11 @@ class Spec:
         if not self.free_degree or not isinstance(self.family, Products):
             return self
         (highest,) = self.degrees
-        degree = affordable_degree(highest, count, columns)
+        return self.of_degree(affordable_degree(highest, count, columns))
+
+    def of_degree(self, degree: int) -> Spec:
+        """Return the specification of products of one degree, which is not free any more."""
+        assert isinstance(self.family, Products)
         family = replace(self.family, degrees=(degree,))
         return replace(self, degrees=(degree,), family=family, free_degree=False)
 

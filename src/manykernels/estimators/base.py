@@ -118,6 +118,8 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
                 "gap_": result.certificate.relative,
                 "gap_kind_": result.certificate.kind,
                 "n_kernels_": outcome.size,
+                "degree_": outcome.degree,
+                "p_": outcome.p,
                 "n_iter_": result.n_iter,
                 "history_": {key: np.array(values) for key, values in result.history.items()},
             }
@@ -130,8 +132,6 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
                 "choice_": choice,
                 "score_path_": choice.scores,
                 "best_score_": choice.score,
-                "degree_": choice.degree,
-                "p_": choice.p,
             }
             if choice.counts_terms:
                 kept["n_terms_"] = choice.size

@@ -71,7 +71,7 @@ default="auto"
     classes_ : ndarray of shape (n_classes,)
         The classes.
     terms_, theta_, objective_, gap_, gap_kind_, n_kernels_, n_iter_, history_, function_, \
-alpha_, kernels_, kernels_losses_, chosen_ :
+alpha_, degree_, p_, kernels_, kernels_losses_, chosen_ :
         As for :class:`MKLRegressor`.
     term_coef_ : ndarray of shape (n_outputs, n_features_of_terms)
         Coefficients, where kernels have explicit features; one output for two classes.

@@ -139,6 +139,8 @@ default="auto"
     alpha_ : float
         Strength of the penalty in use: the one given, cross-validated or by default, or for kernels
         with widths the one found (not for greedy selection).
+    degree_, p_ : int, float
+        Degree and exponent in use.
     terms_ : list of tuple of int
         Chosen kernels as base-kernel numbers, most important first.
     theta_ : ndarray of shape (n_terms,)
@@ -163,7 +165,7 @@ default="auto"
     kernels_, kernels_losses_, chosen_ : str, dict, str
         With ``kernels="best"``: the kind of model that was chosen, the mean loss of each kind on
         the rows left out, and what was chosen and why in a sentence.
-    choice_, score_path_, best_score_, alphas_, degree_, p_ :
+    choice_, score_path_, best_score_, alphas_ :
         Where the strength was cross-validated: as for :class:`MKLRegressorCV`.
     n_iter_ : int
         Iterations.

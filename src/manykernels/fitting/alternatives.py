@@ -109,7 +109,7 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
         left, done = total - done, done + EFFORT[one.label]
         assert one.search is not None
         limited = replace(one, search=replace(one.search, cv=splits)).kept_at("judged", one.label)
-        limited = limited.on_rows(judged.count, len(rows.names))
+        limited = judged.affordable(limited)
         try:
             with keeping(clock.part(EFFORT[one.label] / left)):
                 choice, prepared, cut_short = crossval(limited, judged)

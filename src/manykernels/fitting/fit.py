@@ -41,6 +41,8 @@ class Outcome:
         Number of kernels in the family.
     strength : float or None
         Strength of the penalty, given, chosen or found on the way; None where there is none.
+    degree, p : int, float
+        Degree and exponent in use; None for methods that weigh no family.
     choice : Choice or None
         What cross-validation found.
     facts : dict
@@ -54,6 +56,8 @@ class Outcome:
     result: Result | None = None
     size: int = 0
     strength: float | None = None
+    degree: int | None = None
+    p: float | None = None
     choice: Choice | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     interrupted: bool = False
@@ -67,7 +71,7 @@ def fit(spec: Spec, rows: Rows) -> Outcome:
     if spec.alternatives:
         with watching(spec.verbose), allowed(spec.stop.max_time):
             verdict = best_alternative(spec, rows)
-            chosen = verdict.spec.kept_at("chosen").on_rows(rows.count, len(rows.names))
+            chosen = rows.affordable(verdict.spec.kept_at("chosen"))
             if verdict.choice is None:
                 found = fit(chosen, rows)
             else:
@@ -78,7 +82,7 @@ def fit(spec: Spec, rows: Rows) -> Outcome:
         facts = {"kernels_": chosen.label, "kernels_losses_": verdict.losses}
         found = replace(found, interrupted=found.interrupted or verdict.interrupted)
         return replace(found, facts={**found.facts, **facts, "chosen_": verdict.words})
-    spec = spec.on_rows(rows.count, len(rows.names))
+    spec = rows.affordable(spec)
     with watching(spec.verbose) as watch, rows.threads(), allowed(spec.stop.max_time):
         if watch is not None and not rows.in_memory:
             watch.report("first look at the rows", 0.0)
@@ -137,7 +141,7 @@ def weigh(spec: Spec, rows: Rows, prepared: Prepared, start: Result | None = Non
     strength = result.solution.strength if np.isnan(spec.strength) else spec.strength
     used = strength if spec.greedy is None else None
     dual = prepared.dual(result.solution.alpha)
-    return Outcome(function, dual, result, size, used, interrupted=result.interrupted)
+    return Outcome(function, dual, result, size, used, degree, p, interrupted=result.interrupted)
 
 
 def learn(spec: Spec, rows: Any, prepared: Any) -> Outcome:

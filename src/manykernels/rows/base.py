@@ -123,5 +123,8 @@ class Rows(Protocol):
     def split(self, train: Array, test: Array) -> tuple[Self, Self]:
         """Return the rows of a fold to train on and those left out, or refuse the fold."""
 
+    def affordable(self, spec: Spec) -> Spec:
+        """Return the specification with a degree that these rows can have, where it is free."""
+
     def prepare(self, spec: Spec, degree: int) -> Prepared:
         """Standardise the columns and fit the base kernels, for products up to a degree."""

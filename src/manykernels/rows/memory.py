@@ -133,6 +133,10 @@ class MemoryRows:
             own = own.take(np.argsort(own.first))
         return replace(self._some(own.first, own.first), weights=own.weights)
 
+    def affordable(self, spec: Spec) -> Spec:
+        """Return the specification with a degree priced in seconds, where it is free."""
+        return spec.on_rows(self.count, len(self.names))
+
     def prepare(self, spec: Spec, degree: int) -> MemoryPrepared:
         """Standardise the columns of the rows of positive weight and fit the base kernels.
 

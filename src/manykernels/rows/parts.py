@@ -20,9 +20,9 @@ from ..inputs import LARGEST_VALUE, ranges, refuse_faint, refuse_large, refuse_t
 from ..kernels import KernelSet, resolve
 from ..limits import MAP_ROWS
 from ..objective import Problem
-from ..passes import Block, Recipe, fits_of
+from ..passes import Block, Recipe, fits_of, is_quick, refusal
 from ..passes.base import LIGHT_FOLDS
-from ..spec import Spec
+from ..spec import Spec, affordable_degree
 from .base import Fits
 from .memory import LACKING
 from .scaling import settle
@@ -215,6 +215,25 @@ class PartedRows:
         mask[rows] = True
         return replace(self, parts=self.parts.some(mask, self.summary.counts), whole=self)
 
+    def affordable(self, spec: Spec) -> Spec:
+        """Return the specification with a degree that passes over parts can fit, where it is free.
+
+        Base kernels that learn are fitted to a sample for that, in one pass more.
+        """
+        if not spec.free_degree:
+            return spec.on_rows(self.count, len(self.names))
+        (highest,) = spec.degrees
+        priced, prepared = affordable_degree(highest, self.count, len(self.names)), None
+        for degree in range(highest, 1, -1):
+            lowered = spec.of_degree(degree)
+            if prepared is None or prepared.kernels.by_degree:
+                prepared = self.prepare(lowered, degree)
+            recipes = [prepared.recipe(lowered, degree, p) for p in spec.exponents]
+            able = not any(refusal(recipe, spec.selects) for recipe in recipes)
+            if able and (degree <= priced or all(is_quick(one, self.count) for one in recipes)):
+                return lowered
+        return spec.of_degree(1)
+
     def prepare(self, spec: Spec, degree: int) -> PartedPrepared:
         """Standardise the columns and fit the base kernels, to a sample where they learn."""
         summary = self.summary
@@ -259,15 +278,15 @@ class PartedPrepared:
     def dual(self, alpha: Array) -> None:
         """Return nothing: dual variables stay with the rows."""
 
-    def fits(self, spec: Spec, degree: int, p: float) -> Fits:
-        """Return the fits of a degree and an exponent."""
+    def recipe(self, spec: Spec, degree: int, p: float) -> Recipe:
+        """Return how rows become features of products of a degree, for an exponent."""
         summary, scaler, classes = self.rows.summary, self.scaler, self.rows.classes
         mean = scaler.mean_ if scaler is not None and scaler.with_mean else None
         example = np.zeros((1, len(summary.mean))) if mean is None else mean[None, :]
         bases = self.kernels.on(scaled(scaler, example), example).without_rows()
         family: Any = spec.family(bases, self.kernels, degree, p)
         centre = summary.centre if spec.intercept and not len(classes) else 0.0
-        recipe = Recipe(
+        return Recipe(
             self.kernels,
             mean,
             None if scaler is None else scaler.scale_,
@@ -280,10 +299,13 @@ class PartedPrepared:
             spec.intercept,
             summary.reach + abs(centre),
         )
-        debias = spec.search is not None and spec.search.debias
-        selects = debias or spec.greedy is not None
+
+    def fits(self, spec: Spec, degree: int, p: float) -> Fits:
+        """Return the fits of a degree and an exponent."""
+        recipe = self.recipe(spec, degree, p)
         problem = Problem(np.empty((0, 1)), np.empty(0), spec.loss, 1.0, p, spec.intercept)
-        found: Any = fits_of(self.rows, recipe, selects, spec.standardizes(problem, family))
+        standardizes = spec.standardizes(problem, recipe.family)
+        found: Any = fits_of(self.rows, recipe, spec.selects, standardizes)
         return found
 
 

@@ -128,7 +128,7 @@ class Selection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.encoder_ = reader.encoder_
         if not rows.in_memory:
             raise TypeError("X must be in memory; got a Dask collection. Use X.compute().")
-        spec = spec.on_rows(rows.count, len(rows.names))
+        spec = rows.affordable(spec)
         prepared: Any = rows.prepare(spec, max(spec.degrees))
         assert isinstance(prepared, MemoryPrepared)
         if not prepared.kernels.explicit and not prepared.kernels.free_widths:

@@ -33,6 +33,7 @@ from .fitting import (
     pass_on,
     refuse_missing,
     split_table,
+    too_many_pairs,
 )
 from .model import TableModel
 from .reading import refuse_absent, refuse_repeated, with_index
@@ -176,11 +177,13 @@ def fit_chunked(
         fit_rows(estimator, rows)
     seconds = perf_counter() - began
     pass_on(caught)
-    note = (
+    notes = [
         "columns were judged, the linear model was fitted and all models are scored on "
         f"{in_words(len(sample))} of all rows."
-    )
-    return finished(split, settings, estimator, caught, seconds, rows.count, [note]), split
+    ]
+    if settings.degree is None and estimator.degree_ == 1 < len(names):
+        notes.append(too_many_pairs(len(split.encoder.names)))
+    return finished(split, settings, estimator, caught, seconds, rows.count, notes), split
 
 
 def _block(

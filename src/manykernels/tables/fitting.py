@@ -264,7 +264,18 @@ def fit_table(split: Split, settings: Settings, verbose: int = 0) -> TableModel:
         estimator.fit(rows, split.y_train, groups=split.groups)
     seconds = perf_counter() - began
     pass_on(caught)
-    return finished(split, settings, estimator, caught, seconds, len(split.train), [])
+    columns, notes = len(split.encoder.names), []
+    if settings.degree is None and affordable_degree(PAIR_DEGREE, len(rows), columns) == 1:
+        notes.append(too_many_pairs(columns))
+    return finished(split, settings, estimator, caught, seconds, len(rows), notes)
+
+
+def too_many_pairs(columns: int) -> str:
+    """Say that terms are of single columns, where nobody asked for that."""
+    return (
+        f"{columns:,} columns have too many pairs: each term is of one column alone. Use "
+        "--degree 2 for terms of two, which may take long."
+    )
 
 
 def pass_on(caught: Sequence[warnings.WarningMessage]) -> None:
@@ -304,12 +315,6 @@ def finished(
 ) -> TableModel:
     """Return a fitted estimator as a model of a table, scored, with what is to be known of it."""
     notes = [*split.notes, *more]
-    columns = len(split.encoder.names)
-    if settings.degree is None and affordable_degree(PAIR_DEGREE, rows, columns) == 1:
-        notes.append(
-            f"{columns:,} columns have too many pairs: each term is of one column alone. Use "
-            "--degree 2 for terms of two, which may take long."
-        )
     if hasattr(estimator, "chosen_"):
         notes += [f"{CHOSEN}: {estimator.chosen_}", loss_meaning(estimator)]
     for warning in caught:
