@@ -35,6 +35,16 @@ def test_version_and_help():
         assert word in text
 
 
+def test_the_package_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "manykernels", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == manykernels.__version__
+
+
 def test_unknown_experiment_is_refused():
     done = invoke("reproduce", "everything")
     assert done.exit_code == 2
