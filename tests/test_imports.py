@@ -49,6 +49,7 @@ ORDER = [
     "datasets",
     "experiments",
     "cli",
+    "__main__",
 ]
 ROOT = Path(manykernels.__file__).parent
 
