@@ -279,7 +279,7 @@ class Model:
 
     def trials(self) -> tuple[Callable[[], FeatureGroups], ...]:
         """Return the steps to try, one after another, until one lowers the objective."""
-        if self.single:
+        if self.single and len(self.matrices) == 1:
             return self.bold_step, self.careful_step
         return partial(self.step_in_lengths, True), partial(self.step_in_lengths, False)
 
@@ -355,39 +355,15 @@ class Model:
         return np.bincount(self.groups.owners, inner)
 
     def minimum(self, free: Array) -> FeatureGroups:
-        """Return the minimum of the model over the coefficients of some groups, others zero."""
-        problem, groups = self.problem, self.groups
-        rows = free[groups.owners]
-        towards, local = self.directions[rows], rows[self.inside]
-        size, outputs = len(towards), problem.y.shape[1]
-        matrix = np.zeros((outputs, size, outputs, size))
-        for c in range(outputs):
-            matrix[c, :, c, :] = self.matrices[c][np.ix_(local, local)]
-        right = self.right[local].T
-        centres = np.stack(self.centres)[:, local]
-        axis = towards.T.ravel()
-        whole = matrix.reshape(len(axis), len(axis)) + problem.strength * np.outer(axis, axis)
-        if len(axis) > np.count_nonzero(free):
-            whole += self._across(towards, groups.owners[rows])
+        """Return the minimum of the model over some coefficients, others zero; of one output."""
+        rows = free[self.groups.owners]
+        local, axis = rows[self.inside], self.directions[rows, 0]
+        whole = self.matrices[0][np.ix_(local, local)]
+        whole = whole + self.problem.strength * np.outer(axis, axis)
         found = np.zeros_like(axis)
-        if size:
-            found = factorise(whole)[0].solve(right.ravel())
-        return self._with(rows, found.reshape(outputs, size).T, centres)
-
-    def _across(self, towards: Array, owners: Array) -> Array:
-        """Return the curvature of the norms of groups across their directions."""
-        outputs, size = towards.shape[1], len(owners)
-        # A group that enters has no length yet; a short one keeps it to its direction for now.
-        lengths = np.where(self.norms > 0, self.norms, self.short)[owners]
-        bend = self.problem.strength * (self.total or self.short) / lengths
-        same = owners[:, None] == owners
-        out = np.zeros((outputs, size, outputs, size))
-        for c in range(outputs):
-            out[c, np.arange(size), c, np.arange(size)] = bend
-            for other in range(outputs):
-                across = np.outer(bend * towards[:, c], towards[:, other])
-                out[c, :, other, :] -= same * across
-        return out.reshape(outputs * size, outputs * size)
+        if len(axis):
+            found = factorise(whole)[0].solve(self.right[local, 0])
+        return self._with(rows, found[:, None], np.stack(self.centres)[:, local])
 
 
 def as_solution(
