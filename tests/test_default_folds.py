@@ -49,6 +49,35 @@ def test_equal_rows_are_never_on_both_sides_and_weights_are_repetitions(rng):
     assert distinct_rows(weighted) == distinct_rows(repeated) == np.sum(times > 0)
 
 
+def test_rows_that_other_targets_show_to_be_no_copies_are_drawn_one_by_one(rng):
+    """In a table of few categories each side has rows of all values and targets.
+
+    Held out together, rows of the same values and target would leave only rows behind that say the
+    opposite: a model that knows nothing else would be wrong on more rows than it is right.
+    """
+    X = rng.integers(3, size=(600, 2)).astype(float)
+    y = np.where(rng.random(600) < 0.2 + 0.3 * X[:, 0], 1.0, -1.0)
+    rows = rows_of(X, y, classes=("a", "b"))
+    cells = 3 * X[:, 0] + X[:, 1]
+    splits = default_folds(search(), rows)
+    assert distinct_rows(rows) == 600
+    assert np.array_equal(np.sort(np.concatenate([test for _, test in splits])), np.arange(600))
+    for train, test in splits:
+        shares = np.array([y[train][cells[train] == cell].mean() for cell in range(9)])
+        left_out = np.array([y[test][cells[test] == cell].mean() for cell in range(9)])
+        assert np.corrcoef(shares, left_out)[0, 1] > 0.8
+
+
+def test_copies_stay_together_where_other_rows_repeat_with_other_targets(rng):
+    X = np.r_[rng.normal(size=(30, 2)), np.zeros((30, 2))]
+    y = np.r_[rng.normal(size=30), rng.integers(2, size=30)]
+    twice = np.r_[np.arange(60), np.arange(30)]  # the first 30 rows are there twice
+    rows = rows_of(X[twice], y[twice])
+    assert distinct_rows(rows) == 60
+    for train, test in default_folds(search(), rows):
+        assert not set(twice[train][twice[train] < 30]) & set(twice[test])
+
+
 def test_every_row_is_left_out_once_and_classes_have_their_share(rng):
     X, y = rng.normal(size=(203, 2)), np.r_[np.ones(43), -np.ones(160)]
     rows = rows_of(X, y, classes=("a", "b"))
