@@ -4,10 +4,11 @@ Friedman's function of five of ten columns with noise 1, drawn anew for each siz
 `MKLRegressor(kernels="widths")`: one fit for each size. Seconds by the clock and of the processor,
 megabytes the peak above what the process held before the fit (beside it that of the GPU where one
 did the work); R^2 is on 2,000 other rows without noise. `solve` is how the fit to all rows was
-made: by a Cholesky factor, or by conjugate gradients with the matrix held (4 bytes for each pair of
-rows) or made anew a block of rows at a time, as it fits in `budget` (`max_memory`; by default a
-quarter of the machine's memory). Where the clock's seconds are many times the processor's on one
-thread, the machine was busy with other work: compare the processor's.
+made: by a Cholesky factor, or by conjugate gradients with half of the symmetric matrix held (2 n^2
+bytes) or made anew a block of rows at a time, as it fits in `budget` (`max_memory`; by default a
+quarter of the machine's memory). Fits on the H200 are of an earlier version, which held all of the
+matrix, 4 n^2 bytes. Where the clock's seconds are many times the processor's on one thread, the
+machine was busy with other work: compare the processor's.
 
     python dev.py bench benchmarks/width_growth.py [--rows 1000 3000] [--threads 1]
         [--memory 2GB] [--device cuda] [--file docs/benchmarks/width_growth.jsonl] [--page]

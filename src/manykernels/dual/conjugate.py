@@ -41,9 +41,6 @@ class Operator(Protocol):
     def columns(self, numbers: Array) -> Any:
         """Return some columns of the matrix, of shape (n, m), wherever it lives."""
 
-    def whole(self) -> Any:
-        """Return the matrix."""
-
 
 @dataclass(frozen=True)
 class ConjugateSystem:
@@ -138,7 +135,7 @@ class ConjugateSystem:
 
     def matrix(self) -> Array:
         """Return the kernel matrix."""
-        return self.operator.whole()
+        return self.operator.columns(np.arange(self.operator.rows))
 
     def from_dual(self, alpha: Array) -> Array:
         """Return the coefficients of a dual point: the same numbers."""
