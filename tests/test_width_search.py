@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from manykernels.bases import GramStack, WidthRows
+from manykernels.bases.width_rows import SHAPES
 from manykernels.dual import ConjugateSystem, GramSystem, solve
 from manykernels.dual.conjugate import conjugate_gradients
 from manykernels.families import ListFamily, WidthFamily
@@ -92,6 +93,18 @@ def test_conjugate_gradients_solve_as_cholesky_does(loss, intercept, held, rng):
     np.testing.assert_allclose(there, new @ exact.coefficients + exact.intercept, atol=1e-3)
 
 
+def test_whole_kernels_are_those_of_all_blocks(rng, monkeypatch):
+    monkeypatch.setattr("manykernels.solvers.widths.whole.KERNEL_ROWS", 7)
+    monkeypatch.setattr("manykernels.solvers.widths.whole.BLOCK_COLUMNS", 40)
+    family, _ = drawn_problem(rng)
+    kernels, vectors = drawn_kernels(rng), rng.normal(size=(family.rows, 2))
+    theta = rng.dirichlet(np.ones(len(kernels)))
+    truth = family.gram(kernels, theta) @ vectors
+    for held in (True, False):
+        found = WholeKernel(family, kernels, theta, held).product(vectors)
+        np.testing.assert_allclose(found, truth, rtol=0, atol=1e-5 * np.abs(truth).max())
+
+
 def test_scores_and_slopes_are_those_of_the_kernel(rng):
     X = rng.normal(size=(40, 4))
     X[:, 2] = rng.integers(3, size=40)
@@ -110,6 +123,26 @@ def test_scores_and_slopes_are_those_of_the_kernel(rng):
             factors = np.exp(step * np.eye(4)[j])
             rise = truth(shape, widths * factors) - truth(shape, widths / factors)
             assert slopes[j] == pytest.approx(rise / (2 * step), rel=1e-3, abs=1e-3 * score)
+
+
+@pytest.mark.parametrize("shapes", [("gaussian",), ("laplace", "radial"), ("radial",)])
+def test_scores_do_not_depend_on_what_is_held(shapes, rng):
+    X = rng.normal(size=(400, 3))
+    X[:, 2] = rng.integers(3, size=400)
+    rows, alpha = WidthRows(X, {2: 3}), rng.normal(size=(400, 1))
+    widths = rng.gamma(1.0, size=(len(shapes), 3))
+    every, held, anew = (
+        WidthScores(rows, np.arange(3), shapes=own, room=room)
+        for own, room in ((SHAPES, np.inf), (shapes, np.inf), (shapes, 0))
+    )
+    assert all(block.far is not None for block in held.blocks)
+    assert all(block.far is None for block in anew.blocks)
+    every.at(alpha)
+    truth = every.of(shapes, widths)
+    for scores in (held, anew):
+        scores.at(alpha)
+        np.testing.assert_array_equal(scores.of(shapes, widths)[0], truth[0])
+        np.testing.assert_array_equal(scores.of(shapes, widths)[1], truth[1])
 
 
 def test_scores_of_a_sample_estimate_those_of_all_rows(rng):

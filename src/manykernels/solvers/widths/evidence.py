@@ -71,8 +71,8 @@ class WidthEvidence:
         self.fixed = to_host(rows.kernel(TERMS)) if len(moving) < len(kernels) else None
         self.start = np.array([widths_of(kernel, rows.count) for kernel in moving])
         self.inside = self.start > 0
-        self.scores = WidthScores(rows, paired_columns(moving), dtype)
         self.shapes = [kernel[0] for kernel in moving]
+        self.scores = WidthScores(rows, paired_columns(moving), dtype, self.shapes, family.room)
         self.scales = family.weights(kernels)
         self.y = y - weights @ y / weights.sum()
         self.unit = unit_of(float(np.mean(weights @ self.y**2) / weights.sum()))
@@ -96,7 +96,8 @@ class WidthEvidence:
         sizes = np.maximum(np.sum(self.y * alpha, axis=0), np.finfo(float).tiny)
         logs += self.copies * np.log(setting.noise) / 2
         value = logs / n + np.log(sizes / self.unit).mean() / 2
-        inverse = inverse / n - (alpha / (sizes * outputs)) @ alpha.T
+        inverse /= n
+        inverse -= (alpha / (sizes * outputs)) @ alpha.T
         scores.weighed_by(inverse)
         own, moves = scores.scored(self.shapes, setting.widths, values, together)
         if self.fixed is not None:

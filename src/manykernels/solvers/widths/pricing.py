@@ -9,7 +9,6 @@ import numpy as np
 
 from ...arrays import Array
 from ...backend import filled
-from ...bases import WidthRows
 from ...bases.width_rows import WidthKernel
 from ...dual import GramSystem, solve
 from ...families import WidthFamily
@@ -106,9 +105,9 @@ class Pricing(NamedTuple):
         """
         columns = np.arange(family.bases.count)
         if len(columns) > PAIRED_COLUMNS:
-            wide = sampled(family.bases, alpha, columns[:0], WIDE_ROWS, rng)
+            wide = sampled(family, alpha, columns[:0], WIDE_ROWS, rng)
             columns = self.mattering(wide, heavy)
-        return sampled(family.bases, alpha, columns, self.rows, rng)
+        return sampled(family, alpha, columns, self.rows, rng)
 
     def mattering(self, scores: WidthScores, heavy: Sequence[WidthKernel]) -> Array:
         """Return the columns to look at: those of heavy kernels and of ascents over all.
@@ -129,15 +128,15 @@ class Pricing(NamedTuple):
 
 
 def sampled(
-    rows: WidthRows, alpha: Array, columns: Array, count: int, rng: np.random.Generator
+    family: WidthFamily, alpha: Array, columns: Array, count: int, rng: np.random.Generator
 ) -> WidthScores:
     """Return scores on some of the rows, drawn at random, that estimate those on all."""
-    spread = 1.0
+    rows, spread = family.bases, 1.0
     if rows.rows > count:
         some = np.sort(rng.choice(rows.rows, count, replace=False))
         spread = (rows.rows - 1) / (count - 1)
         rows, alpha = rows.take(some), alpha[some]
-    scores = WidthScores(rows, columns)
+    scores = WidthScores(rows, columns, room=family.room)
     scores.at(alpha / (np.sqrt(np.sum(alpha**2)) or 1.0), spread)
     return scores
 

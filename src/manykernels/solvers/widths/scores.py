@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Array
 from ...backend import to_host
 from ...bases import WidthRows
-from ...bases.width_rows import WidthKernel, squared_factors
+from ...bases.width_rows import SHAPES, WidthKernel, squared_factors
 from ...deadline import check
 from .threads import Together, one_by_one
 
@@ -33,13 +33,16 @@ class PairBlock:
 
     Attributes
     ----------
-    distances : dict of int to ndarray of shape (columns, pairs)
-        Distances in each column to the power of one (Laplace kernels) and two (the others).
+    pairs : slice
+        Which pairs.
+    far : ndarray of shape (columns, pairs) or None
+        Distances in each column, or their squares, if they are held.
     outer : ndarray of shape (pairs,)
         Products of the dual variables of the two rows.
     """
 
-    distances: dict[int, Array]
+    pairs: slice
+    far: Array | None
     outer: Array
 
 
@@ -50,24 +53,36 @@ class WidthScores:
     :math:`\alpha_i\alpha_k K_s(i, k)` the score is :math:`\|\alpha\|^2` and twice the sum of w, and
     its derivative in :math:`\ln s_j` is :math:`-2 s_j \langle w, t_j\rangle`, t the distances in
     column j; for radial kernels with w divided by twice the root. Many kernels take two matrix
-    products with the distances of all pairs of rows in each column, O(n^2 r), which are held.
-    Gaussian and radial kernels of more columns than those held take products of the rows instead:
-    :math:`\langle W, t_j\rangle` needs only W X. Laplace kernels cannot.
+    products with the distances of all pairs of rows in each column, O(n^2 r), which are held if
+    they fit in ``room``, and else made anew. Gaussian and radial kernels of more columns than those
+    take products of the rows instead: :math:`\langle W, t_j\rangle` needs only W X. Laplace kernels
+    cannot.
 
     Parameters
     ----------
     rows : WidthRows
         The rows.
     paired : ndarray of int
-        Columns whose distances are held: those that Laplace kernels may have.
+        Columns whose distances are used: those that Laplace kernels may have.
     dtype : numpy dtype
         Type of the numbers.
+    shapes : sequence of str
+        Shapes that kernels may have.
+    room : float
+        Bytes that distances may take.
     """
 
-    def __init__(self, rows: WidthRows, paired: Array, dtype: Any = np.float32) -> None:
+    def __init__(
+        self,
+        rows: WidthRows,
+        paired: Array,
+        dtype: Any = np.float32,
+        shapes: Sequence[str] = SHAPES,
+        room: float = np.inf,
+    ) -> None:
         self.dtype = dtype
-        values = to_host(rows.values)
-        rows = WidthRows(values, rows.categories)
+        self.scaled, self.categories = to_host(rows.values), rows.categories
+        rows = WidthRows(self.scaled, rows.categories)
         every = ("gaussian", tuple(range(rows.count)), (1.0,) * rows.count)
         self.points = rows.coordinates(every).astype(self.dtype)
         self.points -= self.points.mean(axis=0)
@@ -78,23 +93,36 @@ class WidthScores:
         # Roots of radial kernels, which slopes are divided by, are logarithms of values: smaller
         # ones are mostly rounding. What such pairs add to a slope is less than the root itself.
         self.least_root = float(np.sqrt(np.finfo(dtype).eps))
-        self.apart = np.triu_indices(self.rows, 1)
-        self.places = self.apart[0] * self.rows + self.apart[1]
+        left, right = np.triu_indices(self.rows, 1)
+        self.places = left * self.rows + right
         self.unpaired = np.setdiff1d(np.arange(self.count), paired)
-        self.blocks = []
-        for part in self._parts():
-            left, right = (side[part] for side in self.apart)
-            far = np.empty((len(paired), len(left)), dtype=self.dtype)
-            for place, j in enumerate(paired.tolist()):
-                a, b = values[left, j], values[right, j]
-                far[place] = a != b if j in rows.categories else np.abs(a - b)
-            self.blocks.append(
-                PairBlock({1: far, 2: far**2}, np.zeros(len(left), dtype=self.dtype))
+        total = max(len(left), 1)  # a single row has a part, too: without pairs
+        parts = [slice(start, start + BLOCK_PAIRS) for start in range(0, total, BLOCK_PAIRS)]
+        # Laplace kernels need distances, the others squares, which are made from those in no time.
+        self.power = 1 if "laplace" in shapes else 2
+        held = np.dtype(dtype).itemsize * len(paired) * len(left) <= room
+        self.blocks = [
+            PairBlock(
+                part,
+                self._made(part) if held else None,
+                np.zeros(len(left[part]), dtype=dtype),
             )
+            for part in parts
+        ]
 
-    def _parts(self) -> list[slice]:
-        total = max(len(self.apart[0]), 1)  # a single row has a part, too: without pairs
-        return [slice(start, start + BLOCK_PAIRS) for start in range(0, total, BLOCK_PAIRS)]
+    def _made(self, pairs: slice) -> Array:
+        """Return the distances of pairs of rows in each of the columns of pairs, or squares."""
+        left, right = np.divmod(self.places[pairs], self.rows)
+        far = np.empty((len(self.paired), len(left)), dtype=self.dtype)
+        for place, j in enumerate(self.paired.tolist()):
+            a, b = self.scaled[left, j], self.scaled[right, j]
+            far[place] = a != b if j in self.categories else np.abs(a - b)
+        return far if self.power == 1 else np.square(far, out=far)
+
+    def _distances(self, block: PairBlock, power: int) -> Array:
+        """Return the distances of a block to a power, held or made anew."""
+        far = self._made(block.pairs) if block.far is None else block.far
+        return far if power == self.power else np.square(far)
 
     def at(self, alpha: Array, spread: float = 1.0) -> None:
         """Set the dual point, of shape (n, c).
@@ -112,8 +140,8 @@ class WidthScores:
 
     def _weigh(self, matrix: Array, trace: float) -> None:
         outer = matrix.ravel()[self.places].astype(self.dtype)
-        for block, part in zip(self.blocks, self._parts(), strict=True):
-            block.outer = outer[part]
+        for block in self.blocks:
+            block.outer = outer[block.pairs]
         self.trace = trace
 
     def __call__(self, shape: str, widths: Array) -> tuple[float, Array]:
@@ -132,20 +160,20 @@ class WidthScores:
         wide = {i: self._wide_exponents(widths[i]) for i in self._wide(shapes, widths)}
         factors = -widths[:, self.paired].astype(self.dtype)
 
-        def made(block: PairBlock, part: slice) -> Array:
+        def made(block: PairBlock) -> Array:
             check()
             out = np.empty((len(shapes), len(block.outer)), dtype=self.dtype)
             for power, own in _by_power(shapes):
-                out[own] = factors[own] @ block.distances[power]
+                out[own] = factors[own] @ self._distances(block, power)
             for i, exponents in wide.items():
-                out[i] = exponents[part]
+                out[i] = exponents[block.pairs]
             for i, shape in enumerate(shapes):
                 if shape == "radial":
                     np.sqrt(np.negative(out[i], out=out[i]), out=out[i])
                     np.negative(out[i], out=out[i])
             return np.exp(out, out=out)
 
-        return together(made, self.blocks, self._parts())
+        return together(made, self.blocks)
 
     def scored(
         self,
@@ -169,7 +197,7 @@ class WidthScores:
                     weighted[i] /= 2 * roots
             moments = np.zeros((len(shapes), len(self.paired)))
             for power, own in _by_power(shapes):
-                moments[own] = weighted[own] @ block.distances[power].T
+                moments[own] = weighted[own] @ self._distances(block, power).T
             return sums.astype(float), moments, weighted[wide]
 
         parts = together(parts_of, self.blocks, values)
