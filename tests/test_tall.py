@@ -35,6 +35,16 @@ def test_products_are_those_of_the_whole(columns, rng):
     same(*columns, rng)
 
 
+def test_one_row_with_most_of_the_weight(columns):
+    """Its distance to the others is what products are made of; digits of its size would hide it."""
+    made, values = columns
+    bend = np.full(23, 1e-14)
+    bend[7] = 1.0
+    exact, wide = values.astype(np.longdouble), bend.astype(np.longdouble)
+    away = exact - wide @ exact / wide.sum()
+    np.testing.assert_allclose(made.products(bend)[1], (away.T * wide) @ away, rtol=1e-6)
+
+
 @pytest.mark.parametrize("known", [False, True])
 def test_parts_and_sums_know_their_products(columns, known, rng):
     made, values = columns

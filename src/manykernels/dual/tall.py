@@ -89,12 +89,11 @@ class TallColumns:
         """
         if self.known is None or curvature is not self.known[0]:
             total = float(curvature.sum())
-            # Around the mean of the first block: sums of raw squares would lose digits.
-            shift = np.zeros(self.width)
+            # Around the mean: sums of squares around another point, such as the mean of rows whose
+            # weights are all the same, lose digits where few rows have most of the weight.
+            shift = self.transposed_dot(curvature[:, None])[:, 0] / total
             sums, squares = np.zeros(self.width), np.zeros((self.width, self.width))
             for rows, block in self.blocks():
-                if rows.start == 0:
-                    shift = to_host(namespace(block).mean(block, axis=0))
                 root = np.sqrt(curvature[rows])
                 moved = (block - beside(shift, block)) * beside(root[:, None], block)
                 sums += to_host(moved.T @ beside(root, block))
