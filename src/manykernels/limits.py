@@ -296,3 +296,11 @@ rows. Set by judgement, not measured."""
 EFFECT_VALUES = 2_000_000
 """Values (16 MB), points times columns, that a figure evaluates a term on at a time at the most.
 Set by judgement, not measured."""
+
+LEARNT_ROWS = 3_000
+"""Most rows on which the widths of kernels are learnt, where columns are not very many. Measured on
+held-out rows of three tables: see ``STAGES`` in solvers/widths/search.py."""
+
+LEARNING_BYTES = 40
+"""Bytes for each pair of rows on which widths are learnt: some matrices of them. Measured 32 to 34
+on 1,500 and 3,000 rows of 20 and 40 columns with little room; each further kernel adds two."""

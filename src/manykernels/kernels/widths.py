@@ -14,6 +14,7 @@ from ..backend import HOST, beside, namespace
 from ..bases import FeatureBlocks, TermRows, WidthRows
 from ..deadline import check
 from ..feature_maps import even_weights, ranks_of
+from ..limits import LEARNING_BYTES, LEARNT_ROWS
 from .base import KernelSet
 
 RANK_STEPS = np.linspace(0, 1, 257)
@@ -51,8 +52,8 @@ class WidthKernels(KernelSet):
     free_widths = True
 
     def held_bytes(self, rows: int) -> int:
-        """Return the bytes of the columns."""
-        return 8 * rows * len(self.columns)
+        """Return the bytes of the columns, and of the pairs of rows that widths are learnt on."""
+        return 8 * rows * len(self.columns) + LEARNING_BYTES * min(rows, LEARNT_ROWS) ** 2
 
     def fit(
         self, X: Array, raw: Array, weights: Array | None = None, place: Any = HOST

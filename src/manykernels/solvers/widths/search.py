@@ -17,6 +17,7 @@ from ...certificate import UNKNOWN, Certificate, from_norm
 from ...deadline import OutOfTimeError, current, strictly
 from ...dual import DualSolution, solve
 from ...families import KernelFamily, WidthFamily
+from ...limits import LEARNT_ROWS
 from ...losses import SmoothLoss, Squared
 from ...objective import Problem
 from ..base import Needs, Result
@@ -82,7 +83,7 @@ USUAL_ROUNDS = 2
 """Rounds on the same rows after which a search mostly goes on; fewer where there are fewer."""
 
 
-STAGES = (Stage(750, 3, 25), Stage(1_500, 1, 15), Stage(3_000, 1, 10))
+STAGES = (Stage(750, 3, 25), Stage(1_500, 1, 15), Stage(LEARNT_ROWS, 1, 10))
 """Rows, rounds and steps of slides. With 3,000 rows at the end instead of 1,500 R2 on held-out rows
 was .984 for .979 on 8,000 rows of kin40k, .972 for .970 on grid_stability, .950 for .948 on
 bike_hourly; widths of 8 to 12 columns then take some 10 of 25 seconds."""
