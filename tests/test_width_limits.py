@@ -74,3 +74,9 @@ def test_no_round_begins_behind_the_time_limit(rng, monkeypatch):
     assert [k for k, _ in states] == [0]  # kernels of equal widths are a model, too
     assert model.dual_coef_.shape == (len(X),)
     assert model.score(*drawn(rng)) > 0.8
+
+
+def test_widths_that_cannot_be_learnt_in_max_memory_are_refused(rng):
+    X, y = rng.normal(size=(1_000, 4)), rng.normal(size=1_000)
+    with pytest.raises(ValueError, match="max_memory must be more than the 38 MB"):
+        MKLRegressor(kernels="widths", max_memory="30MB").fit(X, y)
