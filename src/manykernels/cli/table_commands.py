@@ -54,7 +54,7 @@ def fit(
     degree: Annotated[
         str,
         typer.Option(
-            help="Most variables in one term; of several, as in 2,3, the best is taken. "
+            help="Most variables in one term; of several, as in 2,3, rows left out decide. "
             "auto: 2 (3 for products of columns), fewer with thousands of columns, all with "
             "--kernels widths or both."
         ),

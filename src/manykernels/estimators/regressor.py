@@ -227,7 +227,8 @@ class MKLRegressorCV(Regression, BaseCV):
         and ``debias`` make None ``"linear"``, too.
     degree : int, list of int, "auto" or None, default="auto"
         Largest number of base kernels in a product. Of a list the lowest is chosen that is not
-        worse than the best by more than the standard error of the difference over folds.
+        worse than the best by more than the standard error of the difference over folds; with a
+        single fold the best.
     index_set : {"auto", "tuples", "monomials", "interactions"}, default="auto"
         Which products are in the family.
     rho : sequence of float, default=ones
