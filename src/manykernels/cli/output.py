@@ -127,13 +127,23 @@ def show_split(
 
 
 def show_fit(
-    console: Console, model: TableModel, top: int, written: dict[str, str], said: Sequence[str]
+    console: Console,
+    model: TableModel,
+    top: int,
+    written: dict[str, str],
+    said: Sequence[str],
+    verbose: int,
 ) -> None:
-    """Say how good a model is and what it consists of; notes that were said before are not."""
+    """Say how good a model is and what it consists of; notes that were said before are not.
+
+    With ``verbose`` the fit has said by itself which kind of model was chosen.
+    """
+    from ..tables.fitting import CHOSEN
+
     summary, estimator = model.summary, model.estimator
     table = model.explain(None)
     for note in summary["notes"]:
-        if note not in said:
+        if note not in said and not (verbose and note.startswith(CHOSEN)):
             console.say(f"note: {note}")
     found = summary.get("measures") or {}
     if found:
