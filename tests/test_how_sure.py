@@ -117,6 +117,15 @@ def test_the_other_terms_are_no_term(test):
     assert joined["sure"].tolist() == [True, False]
 
 
+def test_copies_of_rows_are_training_rows():
+    frame = flats(60)[["area", "built", "rent"]]
+    settings = Settings("rent", kernels="widths", test=0.0)
+    split = split_table(pd.concat([frame, frame]), settings)
+    judged = judge_terms(fit_table(split, settings), split, settings, seconds=1e-9)
+    said = judged.how_sure.sentences(judged.explain(None))
+    assert "a part of the 120 training rows" in said[0]
+
+
 def test_numbers_of_a_wide_table_are_whole(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     numbers = {"spread": "10.2", "share of variance": "12.5 %", "p-value": "< 0.0001"}
