@@ -141,8 +141,8 @@ def variables_part(frame, names):
         return [], []
     fact = (
         f"On variables: `SplitTest` keeps the level in {len(kept)} of {judged} "
-        f"cells{named(missing)}; its power is at least that of knockoffs that keep it, but in "
-        f"{len(weaker)} comparisons{named(weaker)}."
+        f"cells{named(missing)}; its power is at least that of knockoffs that keep it in all "
+        f"comparisons but {len(weaker)}{named(weaker)}."
     )
     words = (
         "As before, of variables instead of terms: those that all terms of a reported group share."

@@ -117,6 +117,17 @@ def test_a_fit_ends_in_time(case, clock, rng):
     assert time.process_time() - work < 20
 
 
+def test_a_certificate_leaves_time_for_the_model(clock, rng):
+    """Draws for the gap are cut before what there would be no model without."""
+    clock.step = 5e-4
+    X, y = drawn(rng, 40, 300)
+    model = MKLRegressor(degree=4, solver="mirror-descent", max_time=1, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="Stopped after"):
+        model.fit(X, y)
+    assert np.all(np.isfinite(model.predict(X)))
+    assert len(model.terms_)
+
+
 @pytest.mark.parametrize("estimator", [MKLRegressorCV, MKLClassifierCV])
 def test_a_choice_cut_short_says_what_it_rests_on(estimator, clock, rng):
     X, y = drawn(rng, 60, 5)

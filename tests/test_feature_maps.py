@@ -482,7 +482,7 @@ def test_lists_of_maps(rng):
         (["auto"], r"must see a single column; got 3"),
         ([("spline", "height")], "refers to column height, which X does not have"),
         ([("spline", [])], "must see at least one column"),
-        ("splines", r"kernels\[0\] must be \"auto\", \"linear\", \"rbf\", 'spline'"),
+        ("splines", "kernels must be one of .*'spline', .*a list; got 'splines'"),
     ],
 )
 def test_wrong_lists_are_named(kernels, message):

@@ -25,6 +25,7 @@ from matplotlib import pyplot
 from typer.testing import CliRunner
 
 from manykernels.cli.app import app
+from manykernels.cli.output import Console
 from manykernels.plot import EffectDisplay, TermsDisplay
 
 LINEAR = ("--kernels", "linear")  # the fastest
@@ -107,6 +108,32 @@ def test_explain_has_what_the_test_found(rows, test):
     assert {"a * b", "c", "d"} <= set(joined.loc[joined["sure"], "term"])
     assert model.explain(3, test).equals(joined.head(3))
     assert model.explain(3, test.how_sure_).equals(joined.head(3))
+
+
+def test_the_other_terms_are_no_term(test):
+    joined = test.how_sure_.join(pd.DataFrame({"term": ["a * b", "other terms"]}))
+    assert joined["p_value"].isna().tolist() == [False, True]
+    assert joined["frequency"].isna().tolist() == [False, True]
+    assert joined["sure"].tolist() == [True, False]
+
+
+def test_copies_of_rows_are_training_rows():
+    frame = flats(60)[["area", "built", "rent"]]
+    settings = Settings("rent", kernels="widths", test=0.0)
+    split = split_table(pd.concat([frame, frame]), settings)
+    judged = judge_terms(fit_table(split, settings), split, settings, seconds=1e-9)
+    said = judged.how_sure.sentences(judged.explain(None))
+    assert "a part of the 120 training rows" in said[0]
+
+
+def test_numbers_of_a_wide_table_are_whole(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    numbers = {"spread": "10.2", "share of variance": "12.5 %", "p-value": "< 0.0001"}
+    line = {"term": "fly_ash * water * superplasticizer", "variables": "3", **numbers}
+    Console(False).table([{**line, "stands": "yes"}], tuple(numbers))
+    said = capsys.readouterr().out
+    assert all(text in said for text in [*numbers.values(), "superplasticizer", "stands"])
+    assert "…" not in said
 
 
 def test_without_p_values_there_are_frequencies(rows, model):

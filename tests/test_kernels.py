@@ -80,7 +80,8 @@ def test_precomputed_looks_up_rows(rng):
     ("kernels", "message"),
     [
         ([], "kernels must not be empty"),
-        ("cubic", r"kernels\[0\] must be \"auto\", \"linear\""),
+        ("cubic", "kernels must be one of 'best', 'both', .*'precomputed', a callable"),
+        (["cubic"], r"kernels\[0\] must be \"auto\", \"linear\""),
         ([3.5], r"kernels\[0\] must be"),
         ([("rbf", ["height"])], r"refers to column height, which X does not have"),
         ([("rbf", [7])], r"refers to column 7"),

@@ -392,6 +392,7 @@ def test_demo(tmp_path):
     done = invoke("demo", "--out", tmp_path)
     assert done.exit_code == 0
     assert "The truth: rent = area times" in done.stdout
+    assert "was chosen from the data" not in done.stdout  # the fit has said which on stderr
     assert sorted(os.listdir(tmp_path)) == ["flats.csv", "flats.html", "flats.mk"]
     model = manykernels.load(tmp_path / "flats.mk")
     first = model.explain(5)["term"].tolist()

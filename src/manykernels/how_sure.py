@@ -108,17 +108,19 @@ class HowSure:
         DataFrame
             The same lines with the columns ``frequency`` (share of the splits, or halves, that
             selected the term), ``p_value`` (of its group, where terms were tested; 1 if no split
-            selected it), ``group`` (number, missing if no rows selected it) and ``sure``.
+            selected it), ``group`` (number, missing if no rows selected it) and ``sure``. The line
+            of the other terms, which is no term, has neither frequency nor p-value.
         """
         import pandas as pd
 
         names = table["term"].tolist()
         places = self.places(names)
-        found: dict[str, Any] = {"frequency": [self.frequencies.get(name, 0.0) for name in names]}
+        kept = table["term"].ne(OTHERS)
+        shares = [self.frequencies.get(name, 0.0) for name in names]
+        found: dict[str, Any] = {"frequency": pd.Series(shares, table.index, float).where(kept)}
         if self.tested:
-            found["p_value"] = [
-                1.0 if place is None else self.groups[place - 1].p_value for place in places
-            ]
+            own = [1.0 if place is None else self.groups[place - 1].p_value for place in places]
+            found["p_value"] = pd.Series(own, table.index, float).where(kept)
         found["group"] = pd.array(places, dtype="Int64")
         return table.assign(**found, sure=self.is_sure(names))
 

@@ -26,12 +26,13 @@ JUDGED_ROWS = 5_000
 """Rows that kinds of models are compared on at the most. Set by judgement, not measured."""
 
 WIDTH_ROWS = 40_000
-"""Rows up to which kernels with free widths are tried by default: 32,000 rows of kin40k took 181
-processor seconds and 4.6 GB, four times as much for twice the rows."""
+"""Rows up to which kernels with free widths are tried by default: with 32,000 rows of kin40k a fit
+with nothing set takes 91 processor seconds and 4.6 GB (docs/benchmarks/tables.md), and the solve on
+all rows four times as much for twice the rows."""
 
 WIDTH_COLUMNS = 600
-"""Columns up to which kernels with free widths are tried by default: 2,080 rows of the 500 columns
-of madelon took 122 processor seconds."""
+"""Columns up to which kernels with free widths are tried by default: with 2,080 rows of the 500
+columns of madelon a fit with nothing set takes 49 processor seconds (docs/benchmarks/tables.md)."""
 
 PATH_FEATURES = 8_000
 """A path of kernels of one feature ends with a model of more of them than this: the next models

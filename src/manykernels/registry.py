@@ -12,7 +12,7 @@ from importlib import import_module
 
 from .families import IndexSet, Interactions, Monomials, Tuples
 from .feature_maps import MAPS
-from .kernels import KERNEL_FUNCTIONS
+from .kernels import KERNEL_NAMES
 from .losses import BY_NAME
 from .solvers import NAMES
 
@@ -41,8 +41,8 @@ COLUMN_KERNELS = (AUTO, "widths", *MAPS, "linear")
 TABLE_KERNELS = ("best", "both", *COLUMN_KERNELS)
 """Names of kernels that a table can be fitted with; ``"best"`` chooses."""
 
-KERNELS = (*dict.fromkeys((*COLUMN_KERNELS, *KERNEL_FUNCTIONS)), "precomputed")
-"""Names in the ``kernels`` argument."""
+KERNELS = KERNEL_NAMES
+"""Names in the ``kernels`` argument of kernels of one kind."""
 
 TASKS = ("regression", "classification")
 """Kinds of targets of tables."""

@@ -59,7 +59,7 @@ def run(out: Path | None) -> None:
         written["table"] = str(out / "flats.csv")
         written["model"] = str(model.save(out / "flats.mk"))
         written["report"] = str(report.write(model, split.test, split.y_test, out / "flats.html"))
-    show_fit(console, model, 8, written, split.notes)
+    show_fit(console, model, 8, written, split.notes, verbose=1)
     console.say(
         "\nThe truth: rent = area times a price per square metre that depends on the district, "
         "less for a longer distance, more for very old and very new buildings. Floor, pets and "

@@ -87,12 +87,13 @@ class Console:
             self.screen.print(text, markup=False)
 
     def table(self, rows: list[dict[str, str]], right: tuple[str, ...]) -> None:
-        """Write a table for people."""
+        """Write a table for people; where it is wide, the names in its first column are wrapped."""
         if self.as_json or not rows:
             return
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
-        for name in rows[0]:
-            table.add_column(name, justify="right" if name in right else "left", no_wrap=True)
+        for place, name in enumerate(rows[0]):
+            side: Any = "right" if name in right else "left"
+            table.add_column(name, justify=side, no_wrap=place > 0, overflow="fold")
         for row in rows:
             table.add_row(*(value.replace("[", "\\[") for value in row.values()))
         self.screen.print(table)
@@ -127,13 +128,23 @@ def show_split(
 
 
 def show_fit(
-    console: Console, model: TableModel, top: int, written: dict[str, str], said: Sequence[str]
+    console: Console,
+    model: TableModel,
+    top: int,
+    written: dict[str, str],
+    said: Sequence[str],
+    verbose: int,
 ) -> None:
-    """Say how good a model is and what it consists of; notes that were said before are not."""
+    """Say how good a model is and what it consists of; notes that were said before are not.
+
+    With ``verbose`` the fit has said by itself which kind of model was chosen.
+    """
+    from ..tables.fitting import CHOSEN
+
     summary, estimator = model.summary, model.estimator
     table = model.explain(None)
     for note in summary["notes"]:
-        if note not in said:
+        if note not in said and not (verbose and note.startswith(CHOSEN)):
             console.say(f"note: {note}")
     found = summary.get("measures") or {}
     if found:
@@ -288,7 +299,12 @@ def _terms(console: Console, model: TableModel, table: pd.DataFrame, top: int) -
             "spread": NO_NUMBER if isnan(spread) else number(spread),
             name: _percent(other) if second == "share" else f"{round(other, 4) + 0.0:.4f}",
             **(
-                {"p-value": p_value(known[0]), "stands": "yes" if known[1] else ""} if known else {}
+                {
+                    "p-value": NO_NUMBER if isnan(known[0]) else p_value(known[0]),
+                    "stands": "yes" if known[1] else "",
+                }
+                if known
+                else {}
             ),
         }
         for term, degree, spread, other, *known in zip(*(table[key] for key in keys), strict=True)

@@ -54,7 +54,7 @@ def fit(
     degree: Annotated[
         str,
         typer.Option(
-            help="Most variables in one term; of several, as in 2,3, the best is taken. "
+            help="Most variables in one term; of several, as in 2,3, rows left out decide. "
             "auto: 2 (3 for products of columns), fewer with thousands of columns, all with "
             "--kernels widths or both."
         ),
@@ -167,7 +167,6 @@ def fit(
         read,
         split_table,
     )
-    from ..tables.fitting import CHOSEN
     from ..tables.reading import refuse_skipped
 
     console, verbose = Console(as_json), 0 if quiet else 1
@@ -220,8 +219,7 @@ def fit(
         rows = split.test if len(split.test) else split.train
         truth = split.y_test if len(split.test) else split.y_train
         written["report"] = str(reports.write(fitted, rows, truth, report))
-    said = [note for note in fitted.summary["notes"] if verbose and note.startswith(CHOSEN)]
-    show_fit(console, fitted, top, written, [*split.notes, *said])
+    show_fit(console, fitted, top, written, split.notes, verbose)
 
 
 @problems()

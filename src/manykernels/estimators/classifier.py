@@ -71,7 +71,8 @@ default="auto"
     classes_ : ndarray of shape (n_classes,)
         The classes.
     terms_, theta_, objective_, gap_, gap_kind_, n_kernels_, n_iter_, history_, function_, \
-alpha_, degree_, p_, kernels_, kernels_losses_, chosen_ :
+alpha_, degree_, p_, kernels_, kernels_losses_, chosen_, choice_, score_path_, best_score_, \
+alphas_, n_terms_, feature_importances_, encoder_, medians_, n_features_in_, feature_names_in_ :
         As for :class:`MKLRegressor`.
     term_coef_ : ndarray of shape (n_outputs, n_features_of_terms)
         Coefficients, where kernels have explicit features; one output for two classes.
@@ -120,7 +121,8 @@ standardize_terms, device, n_jobs, random_state, verbose, checkpoint :
 kernels_losses_, chosen_ :
         As for :class:`MKLRegressorCV`.
     terms_, theta_, term_coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
-n_iter_, history_, function_ :
+n_iter_, history_, function_, feature_importances_, encoder_, medians_, n_features_in_, \
+feature_names_in_ :
         Of the fit to all rows, as for :class:`MKLClassifier`.
 
     See Also

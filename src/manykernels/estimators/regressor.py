@@ -165,8 +165,9 @@ default="auto"
     kernels_, kernels_losses_, chosen_ : str, dict, str
         With ``kernels="best"``: the kind of model that was chosen, the mean loss of each kind on
         the rows left out, and what was chosen and why in a sentence.
-    choice_, score_path_, best_score_, alphas_ :
-        Where the strength was cross-validated: as for :class:`MKLRegressorCV`.
+    choice_, score_path_, best_score_, alphas_, n_terms_ :
+        Where the strength, or the number of terms, was cross-validated: as for
+        :class:`MKLRegressorCV`.
     n_iter_ : int
         Iterations.
     history_ : dict of ndarray
@@ -215,10 +216,11 @@ class MKLRegressorCV(Regression, BaseCV):
     In every fold, columns are standardised, kernels weighed and terms selected anew. Models of a
     fold are fitted along a path from strong to weak penalties, each from the one before. The path
     ends at the same model in all folds, by the mean of their losses: when half a decade of strength
-    lowered it by less than half a percent, or a whole decade brought nothing as long as models have
-    no more than 150 features. Before a model is clearly better than the first it goes on, up to two
-    decades, until one is clearly worse; that is by five percent and two standard errors over the
-    rows left out. Six terms that bring nothing end greedy selection.
+    lowered it by less than half a percent and a twentieth of all that was gained, or a whole decade
+    brought nothing as long as models have no more than 150 features. Before a model is clearly
+    better than the first it goes on, up to two decades, until one is clearly worse; that is by five
+    percent and two standard errors over the rows left out. Six terms that bring nothing end greedy
+    selection.
 
     Parameters
     ----------
@@ -227,7 +229,8 @@ class MKLRegressorCV(Regression, BaseCV):
         and ``debias`` make None ``"linear"``, too.
     degree : int, list of int, "auto" or None, default="auto"
         Largest number of base kernels in a product. Of a list the lowest is chosen that is not
-        worse than the best by more than the standard error of the difference over folds.
+        worse than the best by more than the standard error of the difference over folds; with a
+        single fold the best.
     index_set : {"auto", "tuples", "monomials", "interactions"}, default="auto"
         Which products are in the family.
     rho : sequence of float, default=ones
@@ -302,7 +305,8 @@ class MKLRegressorCV(Regression, BaseCV):
     kernels_, kernels_losses_, chosen_ : str, dict, str
         With ``kernels="best"``: as for :class:`MKLRegressor`.
     alphas_ : ndarray of shape (n_candidates, n_alphas)
-        The strengths tried for each pair of degree and exponent, in that order.
+        The strengths tried for each pair of degree and exponent, in that order (not for greedy
+        selection).
     choice_ : Choice
         All that cross-validation found: candidates, scores, and in ``folds`` for each fold the rows
         left out, the predictions on them and the model of the chosen setting.
@@ -312,7 +316,8 @@ class MKLRegressorCV(Regression, BaseCV):
         Mean over folds at the chosen setting; for greedy selection folds that ran out of terms
         count with their last score.
     terms_, theta_, term_coef_, intercept_, dual_coef_, objective_, gap_, gap_kind_, n_kernels_, \
-n_iter_, history_, function_ :
+n_iter_, history_, function_, feature_importances_, encoder_, medians_, n_features_in_, \
+feature_names_in_ :
         Of the fit to all rows, as for :class:`MKLRegressor`.
 
     See Also

@@ -42,7 +42,7 @@ the mean R2 was .332 with 1.5, .320 with 1, .330 with 2, and .332 with ridge reg
 
 BOTH_SECONDS = 300.0
 """Seconds of ``max_time`` from which on ``"both"`` is tried too: it takes about twice the time of
-``"widths"``, and predicts hardly better (``docs/benchmarks/tables.md``)."""
+``"widths"``, and predicts hardly better (``docs/guide/widths.md``)."""
 
 EFFORT = {"ridge": 1, "monomials": 6, "greedy": 2, "auto": 12, "widths": 45, "both": 65}
 """Work of the alternatives relative to each other, for the time left. Rough means of processor

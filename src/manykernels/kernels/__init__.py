@@ -5,6 +5,7 @@ from .base import KernelSet
 from .functions import Precomputed, check_gram, rbf, refuse_large
 from .matrices import FunctionKernels, PairwiseKernel
 from .sets import (
+    KERNEL_NAMES,
     LinearKernels,
     MapKernels,
     alternatives,
@@ -18,6 +19,7 @@ from .widths import BothKernels, WidthKernels
 
 __all__ = [
     "KERNEL_FUNCTIONS",
+    "KERNEL_NAMES",
     "BothKernels",
     "FunctionKernels",
     "KernelSet",

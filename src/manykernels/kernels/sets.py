@@ -37,6 +37,9 @@ from .widths import WidthKernels, parse_widths
 ALTERNATIVES = ("linear", "auto", "widths", "both")
 """Kernels that ``"best"`` chooses from."""
 
+KERNEL_NAMES = ("auto", "widths", *MAPS, "linear", "rbf", "precomputed")
+"""Names of kernels of one kind; ``"both"`` and ``"best"`` stand for several kinds."""
+
 
 @dataclass
 class LinearKernels(KernelSet):
@@ -254,6 +257,12 @@ def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> Kern
     if isinstance(kernels, str):
         if kernels == "precomputed":
             return PairwiseKernel()
+        if kernels not in KERNEL_NAMES:
+            names = ", ".join(map(repr, ("best", "both", *KERNEL_NAMES)))
+            raise ValueError(
+                f"kernels must be one of {names}, a callable, a scikit-learn kernel or a list; got "
+                f"{kernels!r}. Use kernels='linear' for products of columns."
+            )
         items = [(kernels, [j]) for j in range(count)]
         single = [np.array([j]) for j in range(count)]
         if kernels == "widths":

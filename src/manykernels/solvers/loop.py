@@ -244,18 +244,19 @@ def finish(
     solution = solve(problem, system_of(family, *state.weights), state.solution)
     gradient, found = family.at(solution.alpha), UNKNOWN
     try:
-        if affordable(family, problem.y.shape[1]):
-            return solution, exact(problem, solution, gradient)
-        while True:
-            look = len(looks) + 1
-            failure = FAILURE / (look * (look + 1))
-            found, about = from_draws(problem, solution, gradient, draws, rng, kernels, failure)
-            looks.append(found.relative)
-            hopeless = found.kind != "bound" or np.isinf(found.relative) or draws >= MOST_DRAWS
-            close = found.relative <= max(tol, CLOSE_BOUND * about)
-            if close or hopeless:
-                return solution, found
-            draws *= DRAW_GROWTH
+        with deadline.strictly(deadline.current().enough):
+            if affordable(family, problem.y.shape[1]):
+                return solution, exact(problem, solution, gradient)
+            while True:
+                look = len(looks) + 1
+                failure = FAILURE / (look * (look + 1))
+                found, about = from_draws(problem, solution, gradient, draws, rng, kernels, failure)
+                looks.append(found.relative)
+                hopeless = found.kind != "bound" or np.isinf(found.relative) or draws >= MOST_DRAWS
+                close = found.relative <= max(tol, CLOSE_BOUND * about)
+                if close or hopeless:
+                    return solution, found
+                draws *= DRAW_GROWTH
     except OutOfTimeError:  # what is known by then
         return solution, found
 

@@ -70,6 +70,8 @@ def judge_terms(
             found = test.fit(split.encoder.encode(split.train), split.y_train).how_sure_
         except KeyboardInterrupt:
             notes.append("the test of the terms was interrupted before its first split was done.")
+    if found is not None:  # where widths are learnt, copies of a row are one for the test
+        found = replace(found, rows=len(split.train))
     dependent = split.groups is not None or split.ordered or repeated_subjects(split.train)
     if found is not None and dependent and SUPPOSING not in found.meaning:
         found = replace(found, meaning=f"{SUPPOSING} {found.meaning}")

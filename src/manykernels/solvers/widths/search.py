@@ -89,8 +89,8 @@ was .984 for .979 on 8,000 rows of kin40k, .972 for .970 on grid_stability, .950
 bike_hourly; widths of 8 to 12 columns then take some 10 of 25 seconds."""
 
 WIDE_STAGES = (Stage(1_500, 4, 15),)
-"""The same for very many columns, among which 750 rows do not tell the right ones. On madelon (500
-columns) kernels had 14 of the 20 columns that matter and 4 others, found on 1,600 rows."""
+"""The same for more than 48 columns, among which 750 rows do not tell the right ones. On madelon
+(500 columns) kernels had 14 of the 20 columns that matter and 4 others, found on 1,600 rows."""
 
 
 @dataclass(frozen=True)
