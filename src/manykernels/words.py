@@ -112,13 +112,15 @@ def score(value: float) -> str:
 
 
 def p_value(value: float) -> str:
-    r"""Return a p-value with two digits.
+    r"""Return a p-value with two digits, a dash where there was no test.
 
     Examples
     --------
     >>> p_value(0.0312), p_value(3e-9), p_value(1.0)
     ('0.031', '<\xa00.0001', '1')
     """
+    if math.isnan(value):
+        return NO_NUMBER
     return f"<{SPACE}0.0001" if value < 1e-4 else number(value, 2)
 
 

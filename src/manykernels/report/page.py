@@ -99,8 +99,9 @@ def facts(subject: Subject, scores: Scores) -> Markup:
         for name in scores.names[:2]
     ] or [(f"score on {scores.where}", NO_NUMBER)]
     found.append(("terms that matter", count(len(matter))))
-    if subject.how_sure is None:
-        link = element("a", "how to test them", href="#sure")
+    if subject.how_sure is None or subject.how_sure.untested:
+        why = "how to test them" if subject.how_sure is None else "why"
+        link = element("a", why, href="#sure")
         found.append((join("how sure the terms are: ", link), "not tested"))
     else:
         stand = sum(subject.how_sure.is_sure(matter))
@@ -173,7 +174,7 @@ def term_table(subject: Subject, plotted: set[str]) -> Markup:
         for key, name in columns
     ]
     rows = []
-    stands = subject.how_sure.is_sure(table["term"].tolist()) if subject.how_sure else []
+    stands = subject.how_sure.standing(table["term"].tolist()) if subject.how_sure else []
     keys = ("term", "degree", "spread", second, "sign")
     entries = (table[key].tolist() for key in keys)
     for line, (name, degree, spread, other, sign) in enumerate(zip(*entries, strict=True)):
@@ -198,7 +199,7 @@ def term_table(subject: Subject, plotted: set[str]) -> Markup:
         ]
         data: dict[str, Any] = {"term": name, "variables": variables, "sign": sign}
         data |= {"spread": repr(spread), "second": repr(other)}
-        data |= {"sure": int(stands[line])} if stands else {}
+        data |= {"sure": int(bool(stands[line]))} if stands else {}
         data |= {"rest": ""} if name == subject.terms.rest else {}
         rows.append(element("tr", *cells, **{f"data_{key}": value for key, value in data.items()}))
     caption = element("caption", "Terms of the model", class_="unseen")
