@@ -75,7 +75,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The columns in use, with medians and levels.
     notes_ : list of str
         What people should know: which columns are left out, which have rare categories, what
-        becomes of dates.
+        becomes of dates, and units of numbers.
     levels_ : dict of str to list of str
         What the numbers 0, 1, .. of encoded columns mean, by their names; none for numbers.
     n_features_in_ : int

@@ -43,6 +43,7 @@ from .written import (
     number_style,
     refuse_objects,
     shown,
+    unit_word,
 )
 
 MOST_CATEGORIES = 30
@@ -183,7 +184,13 @@ def _learn(
 
 
 def _number(
-    name: str, values: Array, weights: Array, gaps: bool, keep: bool, found: Findings
+    name: str,
+    values: Array,
+    weights: Array,
+    gaps: bool,
+    keep: bool,
+    found: Findings,
+    style: str = "",
 ) -> Number | None:
     """Return a column of numbers, given those that are not missing, or say why it is none."""
     if np.isinf(values).any():
@@ -192,7 +199,7 @@ def _number(
     if _row_numbers(values) and not keep:
         found.doubtful[name] = "looks like row numbers (whole, all different, few gaps)"
         return None
-    return Number(name, *_middle(values, weights, gaps, ""))
+    return Number(name, *_middle(values, weights, gaps, style))
 
 
 def _middle(
@@ -230,7 +237,11 @@ def _words(
         found.unusable[name] = why
         return None
     if numbers.notna().all():
-        return Number(name, *_middle(numbers.to_numpy(dtype=float), weights, gaps, style))
+        values = numbers.to_numpy(dtype=float)
+        if word := unit_word(words):
+            found.notes.append(f"column {name!r} holds numbers with the unit {word!r}.")
+            return _number(name, values, weights, gaps, keep, found, style)
+        return Number(name, *_middle(values, weights, gaps, style))
     if share >= 0.5:
         found.unusable[name] = mixture(known, numbers, found.ways)
         return None
