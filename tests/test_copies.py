@@ -49,6 +49,10 @@ def test_copies_are_those_of_values_and_targets():
     assert units_of(wide, np.arange(4.0)).tolist() == [0, 1, 2, 3]
 
 
+def test_columns_of_lists_are_left_to_be_refused():
+    assert units_of(pd.DataFrame({"a": [[1], [1]]}), np.zeros(2)).tolist() == [0, 1]
+
+
 def test_a_class_of_copies_only_is_on_both_sides(rng):
     frame = table(rng).assign(y="usual")
     rare = frame.iloc[[0] * 12].assign(y="rare", u=9.0)

@@ -100,7 +100,10 @@ def units_of(X: pd.DataFrame, y: Array) -> Array:
     by hashes of 64 bits.
     """
     for seen in (X.iloc[:, :FIRST_COLUMNS], X):  # mostly the first columns tell all rows apart
-        kinds = pd.factorize(pd.util.hash_pandas_object(seen, index=False).to_numpy())[0]
+        try:
+            kinds = pd.factorize(pd.util.hash_pandas_object(seen, index=False).to_numpy())[0]
+        except TypeError:  # lists, which are refused by the name of their column
+            return np.arange(len(y))
         if kinds.max() == len(y) - 1:
             return np.arange(len(y))
     targets = pd.factorize(y)[0]
