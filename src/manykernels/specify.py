@@ -89,11 +89,16 @@ def kernels_of(estimator: Any) -> Any:
     The latter if any parameter says something about the family of kernels or the problem. Columns
     of categories have kernels of their own.
     """
-    kernels = estimator.kernels
-    if kernels is None:
-        kernels = "best" if _says_nothing(estimator) else "linear"
+    kernels = asked_for(estimator)
     encoder = getattr(estimator, "encoder_", None)
     return kernels if encoder is None else encoder.kernels(kernels)
+
+
+def asked_for(estimator: Any) -> Any:
+    """Return the kernels of an estimator, whatever the table."""
+    if estimator.kernels is not None:
+        return estimator.kernels
+    return "best" if _says_nothing(estimator) else "linear"
 
 
 def _says_nothing(estimator: Any) -> bool:

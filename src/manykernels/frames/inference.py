@@ -269,7 +269,7 @@ def _words(
 def _category(name: str, known: pd.Series, weights: Array, gaps: bool, found: Findings) -> Category:
     counts = pd.Series(weights).groupby(as_words(known).to_numpy(), sort=False).sum()
     common = counts.sort_values(ascending=False, kind="stable").index[:MOST_CATEGORIES].tolist()
-    levels = sorted(map(level_of, common))
+    levels = _in_order(list(map(level_of, common)), known)
     if len(counts) > MOST_CATEGORIES:
         levels.append(OTHER)
         found.notes.append(
@@ -279,6 +279,14 @@ def _category(name: str, known: pd.Series, weights: Array, gaps: bool, found: Fi
     if gaps:
         levels.append(MISSING)
     return Category(name, levels)
+
+
+def _in_order(levels: list[str], known: pd.Series) -> list[str]:
+    """Return levels as an ordered categorical type has them, else by name."""
+    if not (isinstance(known.dtype, pd.CategoricalDtype) and known.cat.ordered):
+        return sorted(levels)
+    order = as_words(known.cat.categories.to_series()).map(level_of).tolist()
+    return sorted(levels, key=order.index)
 
 
 def _row_numbers(values: Array) -> bool:
