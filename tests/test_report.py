@@ -388,6 +388,10 @@ def test_certificates_in_words():
     assert "too few" in said(gap_kind_="estimate", gap_=np.inf)
     assert "larger than the objective itself" in said(gap_kind_="bound", gap_=1.5)
     assert "which is rounding" in said(gap_kind_="exact", gap_=1e-15)
+    for gap, rest in ((0.69, "that may be lower by 69 %, by an estimate"), (2.0, "is not known")):
+        widths = said(gap_kind_="estimate", gap_=gap, n_kernels_=np.inf)
+        assert "explain the targets best, not those of the least objective" in widths
+        assert rest in widths
 
 
 @pytest.mark.parametrize("gap", [4.8e-4, 4.801e-4, 0.01, 0.0999, 0.999, 3e-13, 0.2501])

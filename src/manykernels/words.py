@@ -243,16 +243,19 @@ def certificate(estimator: Any) -> str:
             "random draws give is larger than the objective itself."
         )
     if kind == "estimate" and estimator.n_kernels_ == math.inf:
+        text = (
+            "Kernels were selected for p = 1; their widths and weights are those that explain "
+            "the targets best, not those of the least objective"
+        )
         if gap >= 1:
             return (
-                "Kernels were selected for p = 1; their widths and weights are those that explain "
-                "the targets best, not those of the least objective, and how far the objective is "
-                "from its least over kernels of any widths is not known."
+                f"{text}, and how far the objective is from its least over kernels of any widths "
+                "is not known."
             )
         return (
-            f"By an estimate, a better combination of kernels of any widths could lower the "
-            f"objective by {percent_at_most(gap)}: that is what the best kernel that was found "
-            "beyond those in use promises. There may be better ones, so it is not a guarantee."
+            f"{text}: that may be lower by {percent_at_most(gap)}, by an estimate from the best "
+            "kernel that was found beyond those in use. There may be better ones, so it is not a "
+            "guarantee."
         )
     limit = (
         f"no better combination of the {kernels} can lower the objective by more than "
