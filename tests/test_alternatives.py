@@ -11,7 +11,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, TableEncoder
+from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, TableEncoder, load
 from manykernels.deadline import OutOfTimeError
 from manykernels.fitting import alternatives
 from manykernels.fitting.alternatives import affordable
@@ -85,6 +85,46 @@ def test_greedy_selection_is_said_to_be_left_out_of_tables_with_categories_or_ga
         assert said in notes
     _, notes = affordable(specify(MKLRegressor(), False), Table(10), 1000)
     assert not any("greedy" in note for note in notes)
+
+
+def answers(rng, size=160):
+    """Return a table of categories, and targets that three of them decide together.
+
+    Functions of two columns explain nothing of them.
+    """
+    frame = pd.DataFrame({name: rng.choice(["no", "yes"], size) for name in "abcd"})
+    yes = (frame[["a", "b", "c"]] == "yes").sum(axis=1)
+    return frame, 2.0 * (yes % 2) + 0.3 * rng.normal(size=size)
+
+
+@pytest.mark.parametrize("cv", [False, True])
+def test_kinds_are_compared_where_all_columns_are_categories(rng, cv):
+    X, y = answers(rng)
+    kind = MKLRegressorCV if cv else MKLRegressor
+    model = kind(random_state=0).fit(X[:120], y[:120])
+    assert set(model.kernels_losses_) == {"ridge", "auto", "widths"}
+    assert model.kernels_ == "widths"
+    assert "'monomials' of categories are what 'auto' has" in model.chosen_
+    assert "'greedy' was not tried: it takes numbers only" in model.chosen_
+    assert model.score(X[120:], y[120:]) > 0.5
+    assert model.explain(1)["term"].tolist() == ["a * b * c"]
+
+
+@pytest.mark.parametrize("kernels", ["widths", "both"])
+@pytest.mark.parametrize("kind", [MKLRegressor, MKLClassifier])
+def test_widths_are_free_where_all_columns_are_categories(rng, kernels, kind, tmp_path):
+    X, y = answers(rng)
+    y = np.where(y > 1, "odd", "even") if kind is MKLClassifier else y
+    model = kind(kernels=kernels, random_state=0).fit(X[:120], y[:120])
+    assert model.score(X[120:], y[120:]) > (0.8 if kind is MKLClassifier else 0.5)
+    model.save(tmp_path / "m.mk")
+    assert np.array_equal(load(tmp_path / "m.mk").predict(X), model.predict(X))
+
+
+def test_the_strength_is_chosen_where_all_columns_are_categories(rng):
+    X, y = answers(rng)
+    noise = rng.permutation(y)
+    assert MKLRegressor(random_state=0).fit(X, noise).score(X, noise) < 0.1
 
 
 def test_advice_names_what_there_is_in_python_and_at_the_command():

@@ -309,6 +309,16 @@ def test_repeated_subjects_are_noticed_in_python():
         warnings.simplefilter("error", UserWarning)
         model.fit(X.drop(columns="patient"), y, groups=X["patient"])
         MKLRegressorCV(degree=1, n_alphas=2, cv=KFold(3)).fit(X, y)  # who chose folds knows
+        MKLRegressor(degree=1, alpha=0.01).fit(X, y)  # nothing is chosen
+
+
+def test_repeated_subjects_are_noticed_where_the_kind_of_model_is_chosen():
+    table = visits()
+    X, y = table[["patient", "age"]][:30], table["y"][:30]
+    X = X.assign(patient=np.repeat(np.arange(10), 3))
+    words = r"'patient' looks like.*MKLRegressorCV\(\)\.fit\(X\.drop.*groups=X\['patient'\]"
+    with pytest.warns(UserWarning, match=words):
+        MKLRegressor(max_time=60).fit(X, y)
 
 
 NAMES = [

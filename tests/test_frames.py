@@ -702,3 +702,18 @@ def test_words_among_numbers_are_told_of_however_numbers_are_written(number, odd
     table = pd.DataFrame({"a": values, "b": np.arange(100) % 7})
     with pytest.raises(TableError, match=r"'a' mixes numbers and text \(such as .*, in 5 rows"):
         TableEncoder().fit(table)
+
+
+def test_levels_of_an_ordered_type_keep_its_order(rng):
+    """Bars of low, mid and high stand in that order; the model is that of the same text."""
+    names = ["low", "mid", "high", "top"]
+    text = pd.DataFrame({"grade": rng.choice(names[:3], 60)})
+    frame = text.astype(pd.CategoricalDtype(names, ordered=True))
+    y = frame["grade"].cat.codes + 0.1 * rng.normal(size=60)
+    model, other = (MKLRegressor(degree=1, alpha=0.01).fit(X, y) for X in (frame, text))
+    assert model.encoder_.levels_ == {"grade": ["low", "mid", "high"]}
+    assert other.encoder_.levels_ == {"grade": ["high", "low", "mid"]}
+    assert model.predict(frame) == pytest.approx(other.predict(text))
+    assert model.predict(text) == pytest.approx(other.predict(frame))
+    plain = text.astype("category")
+    assert TableEncoder().fit(plain).levels_ == other.encoder_.levels_

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from manykernels import MKLRegressor, load, report
+from manykernels import MKLClassifier, MKLRegressor, load, report
 from manykernels.cli.demo import flats
 from manykernels.how_sure import Group, HowSure, how_sure_of, how_to_run
 from manykernels.selection import SplitTest, StabilitySelection
@@ -258,7 +258,47 @@ def test_the_rest_of_a_model_and_its_constant_are_no_terms_to_judge():
 
 
 def test_splits_that_are_missing_are_said():
-    assert "on 3 splits at random (20 were asked for)." in found(done=3).sentences(spreads())[0]
+    assert (
+        "on 3 splits at random (20 were asked for)." in found(WEAK, done=3).sentences(spreads())[0]
+    )
+
+
+def test_terms_that_could_not_be_tested_are_not_said_to_fail_a_test(tmp_path):
+    """Too few rows of the rarest class for one feature: no p-value, no word against a term."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60)})
+    y = np.where(X["a"] > np.sort(X["a"])[-9], "rare", "usual")
+    with pytest.warns(UserWarning, match="No term could be tested"):
+        test = SplitTest(MKLClassifier(degree=1), n_splits=4, random_state=0).fit(X, y)
+    model = MKLClassifier(degree=1, p=1, alpha=0.01).fit(X, y)
+    table = model.explain(None, test)
+    assert len(table)
+    assert table["p_value"].isna().all()
+    (said,) = test.how_sure_.sentences(table)
+    assert said.startswith("No term could be tested: 60 training rows are too few")
+    page = report.write(model, X, y, tmp_path / "r.html", how_sure=test).read_text("utf-8")
+    assert said in flat(page)
+    assert "Which of them stand could not be tested" in flat(page)
+    assert "not stand" not in flat(page)
+
+
+def test_the_rest_of_a_model_has_no_p_value():
+    table = spreads(a=0.7).assign(degree=1)
+    table.loc[1] = ["other terms", 0, 0.1]
+    joined = found(ALONE).join(table)
+    assert joined["p_value"].isna().tolist() == [False, True]
+    assert joined["sure"].tolist() == [True, False]
+
+
+def test_terms_alike_stand_as_one_of_several():
+    """Of nine terms that rows cannot tell apart eight may be false: none is said to stand."""
+    assert found(ALONE, JOINT, WEAK).standing(["a", "a * c", "b", "c"]) == [
+        "yes",
+        "one of 3",
+        "",
+        "",
+    ]
+    assert found(JOINT).is_sure(["a * c"]) == [True]
 
 
 def test_figures_mark_the_terms_that_stand(rows, model, test):
@@ -308,6 +348,14 @@ def test_report_says_it_in_words_and_in_a_table(rows, model, test, tmp_path):
     assert {name: mark == "1" for name, mark in marks.items()} == joined["sure"].to_dict()
     place = int(joined.loc["a * b", "group"]) - 1
     assert f"It stands ({test.how_sure_.evidence(test.groups_[place])})." in unescape(page)
+    assert {"d", "e"} in [set(group.terms) for group in test.groups_ if group.sure]
+    (cell,) = re.findall(r'<tr data-term="d".*?<td class="sure">(.*?)</td>', page)
+    assert cell == "one of 2"
+    # Beside a plot there is room for five columns: what stands was out of sight.
+    assert '<table class="terms many">' in page
+    plain = report.write(model, *rows, tmp_path / "plain.html").read_text("utf-8")
+    assert '<table class="terms">' in plain
+    assert "as one of several that cannot be told apart" in flat(page)
 
 
 def test_a_report_without_says_how(rows, model, tmp_path):

@@ -209,3 +209,19 @@ def test_a_group_in_words():
     assert str(Group(("a",), (1.0,), 1.0)) == "a"
     assert str(Group(("a", "b"), (1.0, 0.9), 1.0)) == "a or b"
     assert str(Group(tuple("abcde"), (1.0,) * 5, 1.0)) == "a or one of 4 like it"
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_features_of_other_outputs_are_not_in_a_test(labelled):
+    rng, columns, owners, weights = drawn(4, 80)
+    weights = np.full(80, 1 / 80) if labelled else weights
+    y = columns[:, [0, 3]] + rng.normal(size=(80, 2))
+    y = np.where(y > y.mean(axis=0), 1.0, -1.0) if labelled else y
+    outputs = np.array([0, 1, -1, 0, 1, -1])
+    found = partial_p_values(y, columns, owners, 3, weights, labelled, outputs=outputs)
+    each = []
+    for output in range(2):
+        used = (outputs < 0) | (outputs == output)
+        alone = y[:, [output]], columns[:, used], owners[used]
+        each.append(partial_p_values(*alone, 3, weights, labelled))
+    assert found == pytest.approx(np.minimum(1, 2 * np.min(each, axis=0)))

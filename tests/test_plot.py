@@ -40,6 +40,7 @@ from manykernels.plot import (  # noqa: E402
 )
 from manykernels.plot.spreads import TermSpread  # noqa: E402
 from manykernels.plot.style import BLUE, GREEN, ORANGE, RED, shorten, shorten_term  # noqa: E402
+from manykernels.words import number as written  # noqa: E402
 
 rng = np.random.default_rng(0)
 FRAME = pd.DataFrame(rng.normal(size=(60, 4)), columns=["u", "v", "w", "z"])
@@ -821,3 +822,17 @@ def test_waterfall_refuses_rows_that_there_are_not(models):
     three, rows, _ = models["three"]
     with pytest.raises(ValueError, match="label must be one of 'high', 'low', 'middle'"):
         ContributionsDisplay.from_estimator(three, rows)
+
+
+def test_spreads_are_written_as_in_tables():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    model = MKLRegressor(degree=2, p=1, alpha=0.01).fit(X, 1e5 * (X[:, 0] + X[:, 0] * X[:, 1]))
+    spread = written(float(model.explain(1)["spread"].iloc[0]))
+    assert "," in spread
+    terms = TermsDisplay.from_estimator(model)
+    assert spread in [text.get_text() for text in terms.ax_.texts]
+    network = NetworkDisplay.from_estimator(model)
+    said = [text.get_text() for text in network.ax_.get_legend().get_texts()]
+    assert len(said) == 2
+    assert all("e+" not in text and "," in text for text in said)

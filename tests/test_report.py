@@ -145,6 +145,26 @@ def test_baselines_are_computed_without_a_summary(page, fitted):
             subject_of(model, X, y > 5, None, None, train=train)
 
 
+@pytest.mark.parametrize("steps", [False, True])
+def test_training_rows_are_read_as_the_model_reads_rows(rng, steps):
+    """Text, gaps and nullable types in train=(X, y) were a TypeError."""
+    frame = pd.DataFrame({"size": rng.normal(size=60), "town": rng.choice(["Bonn", "Ulm"], 60)})
+    frame["warm"] = pd.array([True, None, False] * 20, dtype="boolean")
+    y = frame["size"] + 2 * (frame["town"] == "Ulm") + 0.1 * rng.normal(size=60)
+    model = MKLRegressor(kernels="auto", degree=1, alpha=1e-3)
+    model = make_pipeline(TableEncoder(), MKLRegressor(degree=1, alpha=1e-3)) if steps else model
+    model.fit(frame[:40], y[:40])
+    subject = subject_of(model, frame[40:], y[40:], None, None, train=(frame[:40], y[:40]))
+    assert scores_of(subject).values["linear model"]["R²"] > 0.9
+
+
+def test_training_rows_in_another_order_of_columns_are_refused(rng):
+    X = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
+    model = MKLRegressor(degree=1, alpha=1e-3).fit(X, X["a"])
+    with pytest.raises(ValueError, match="train must have its columns in the order of the fit"):
+        subject_of(model, X, X["a"], None, None, train=(X[["b", "a"]], X["a"]))
+
+
 @pytest.fixture
 def no_figures(monkeypatch):
     """Leave figures out: they take their time."""
@@ -368,6 +388,10 @@ def test_certificates_in_words():
     assert "too few" in said(gap_kind_="estimate", gap_=np.inf)
     assert "larger than the objective itself" in said(gap_kind_="bound", gap_=1.5)
     assert "which is rounding" in said(gap_kind_="exact", gap_=1e-15)
+    for gap, rest in ((0.69, "that may be lower by 69 %, by an estimate"), (2.0, "is not known")):
+        widths = said(gap_kind_="estimate", gap_=gap, n_kernels_=np.inf)
+        assert "explain the targets best, not those of the least objective" in widths
+        assert rest in widths
 
 
 @pytest.mark.parametrize("gap", [4.8e-4, 4.801e-4, 0.01, 0.0999, 0.999, 3e-13, 0.2501])

@@ -157,7 +157,7 @@ def test_a_linear_model_is_called_so(kernels):
             "this model is linear, and another linear model predicts better on 60 rows: its "
             f"squared error is lower by 20{SPACE}%."
         ]
-        said = Versus(*[*vars(found).values()][:2], Lead(-0.1, 0.06), False, True, 0.5, True)
+        said = Versus(*[*vars(found).values()][:2], Lead(-0.01, 0.06), False, True, 0.5, True)
         assert said.said("60 rows") == [
             "this model is linear, and another linear model predicts as well on 60 rows: the "
             "difference is within two standard errors."
@@ -171,6 +171,36 @@ def test_a_difference_within_its_standard_errors_is_none(straight):
         (said,) = found.said("60 rows")
         assert "predicts as well" in said
         assert "better" not in said
+
+
+@pytest.mark.parametrize(
+    ("straight", "amount", "words"),
+    [
+        (
+            False,
+            1.5,
+            "60 rows, the latest, are too few to tell whether a linear model predicts as "
+            f"well: its squared error is higher by 15{SPACE}%, but not by two standard errors.",
+        ),
+        (
+            True,
+            -1.5,
+            "this model is linear, and 60 rows, the latest, are too few to tell whether "
+            f"another linear model predicts better: its squared error is lower by 15{SPACE}%, but "
+            "not by two standard errors.",
+        ),
+    ],
+)
+def test_a_large_difference_that_may_be_chance_is_not_called_none(straight, amount, words):
+    found = Versus(Lead(9.0, 1.0), True, Lead(amount, 1.0), False, True, 10.0, straight)
+    assert found.said("60 rows, the latest") == [words]
+
+
+def test_rows_as_the_subject_of_a_sentence():
+    found = Versus(Lead(1.0, 1.0), True, None, False, True)
+    said = (found.said(f"1,200 held-out rows{rest}")[0] for rest in ("", ", the latest by 'day'"))
+    assert next(said).startswith("1,200 held-out rows are too few")
+    assert next(said).startswith("1,200 held-out rows, the latest by 'day', are too few")
 
 
 def test_worse_than_the_mean_of_the_rows_is_said():

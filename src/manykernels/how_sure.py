@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isnan
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from .function.terms import OTHERS
@@ -40,6 +40,12 @@ class Group:
     frequency: float
     p_value: float | None = None
     sure: bool = False
+
+    @property
+    def standing(self) -> str:
+        """How each of its terms stands: "yes", "one of 3" where these are alike; nothing if not."""
+        alone = len(self.terms) == 1
+        return ("yes" if alone else f"one of {count(len(self.terms))}") if self.sure else ""
 
     def __str__(self) -> str:
         if len(self.terms) <= 3:
@@ -93,7 +99,17 @@ class HowSure:
 
     def is_sure(self, terms: Sequence[str]) -> list[bool]:
         """Tell of each term whether it stands, by itself or as one of a group."""
-        return [place is not None and self.groups[place - 1].sure for place in self.places(terms)]
+        return [bool(text) for text in self.standing(terms)]
+
+    def standing(self, terms: Sequence[str]) -> list[str]:
+        """Return of each term "yes" if it stands, "one of 3" if as one of a group, else nothing."""
+        owners = [None if place is None else self.groups[place - 1] for place in self.places(terms)]
+        return ["" if one is None else one.standing for one in owners]
+
+    @property
+    def untested(self) -> bool:
+        """Whether terms were to be tested, and none could be."""
+        return self.tested and not self.groups
 
     def join(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a table of terms with what is known of each.
@@ -108,8 +124,9 @@ class HowSure:
         DataFrame
             The same lines with the columns ``frequency`` (share of the splits, or halves, that
             selected the term), ``p_value`` (of its group, where terms were tested; 1 if no split
-            selected it), ``group`` (number, missing if no rows selected it) and ``sure``. The line
-            of the other terms, which is no term, has neither frequency nor p-value.
+            selected it, NaN if no term could be tested), ``group`` (number, missing if no rows
+            selected it) and ``sure``. The line of the other terms, which is no term, has neither
+            frequency nor p-value.
         """
         import pandas as pd
 
@@ -119,7 +136,8 @@ class HowSure:
         shares = [self.frequencies.get(name, 0.0) for name in names]
         found: dict[str, Any] = {"frequency": pd.Series(shares, table.index, float).where(kept)}
         if self.tested:
-            own = [1.0 if place is None else self.groups[place - 1].p_value for place in places]
+            none = nan if self.untested else 1.0
+            own = [none if place is None else self.groups[place - 1].p_value for place in places]
             found["p_value"] = pd.Series(own, table.index, float).where(kept)
         found["group"] = pd.array(places, dtype="Int64")
         return table.assign(**found, sure=self.is_sure(names))
@@ -130,6 +148,8 @@ class HowSure:
         ``table`` is that of all terms of the model, with their spreads. ``useful`` tells whether
         the model predicts rows held out better than a constant does; None if that is not known.
         """
+        if self.untested:
+            return [self._no_tests()]
         said = [
             self._basis(),
             self._standing(),
@@ -149,6 +169,14 @@ class HowSure:
         return (
             f"Terms were selected on halves of the {plural(self.rows, 'training row')}, on "
             f"{plural(self.done, 'pair')} of them at random{cut}."
+        )
+
+    def _no_tests(self) -> str:
+        """Say that nothing was found out, which is nothing against the terms."""
+        return (
+            f"No term could be tested: {plural(self.rows, 'training row')} are too few for a test "
+            "of the features of one, or none was selected. Which terms stand is not known. Tests "
+            "take more rows; of classes, more of the rarest one."
         )
 
     def _standing(self) -> str:
@@ -179,7 +207,7 @@ class HowSure:
         elif len(joint) < len(self.sure):
             yield f"Of these, variables act together in {_first(joint)}."
         else:
-            yield "In all of these variables act together."
+            yield f"In {'it' if len(joint) == 1 else 'all of these'}, variables act together."
 
     def _joins(self, term: str) -> bool:
         """Tell whether a term is one of several variables."""

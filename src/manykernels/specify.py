@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .kernels import alternatives, both_parts, only_linear, uses_maps, uses_widths
+from .kernels import (
+    alternatives,
+    both_parts,
+    only_categories,
+    only_linear,
+    uses_maps,
+    uses_widths,
+)
 from .limits import PLAIN_STRENGTH
 from .losses import BY_NAME, Loss, SmoothLoss, Squared
 from .memory import budget
@@ -82,11 +89,16 @@ def kernels_of(estimator: Any) -> Any:
     The latter if any parameter says something about the family of kernels or the problem. Columns
     of categories have kernels of their own.
     """
-    kernels = estimator.kernels
-    if kernels is None:
-        kernels = "best" if _says_nothing(estimator) else "linear"
+    kernels = asked_for(estimator)
     encoder = getattr(estimator, "encoder_", None)
     return kernels if encoder is None else encoder.kernels(kernels)
+
+
+def asked_for(estimator: Any) -> Any:
+    """Return the kernels of an estimator, whatever the table."""
+    if estimator.kernels is not None:
+        return estimator.kernels
+    return "best" if _says_nothing(estimator) else "linear"
 
 
 def _says_nothing(estimator: Any) -> bool:
@@ -144,14 +156,15 @@ def _alternatives(asked: Asked, labelled: bool, forms: dict[str, Any]) -> tuple[
     if free and asked.untouched("degree"):
         ridge = asked.but(degree=1, p=2.0, standardize_terms=False, subsample=None)
         found["ridge"] = _specify(ridge, labelled, forms["linear"], True)
-    terms = asked.but(p=1.0) if free else asked
-    found["monomials"] = _specify(terms, labelled, forms["linear"], True)
-    if free and pure and isinstance(found["monomials"].loss, SmoothLoss):
+    smooth = isinstance(resolve_loss(asked("loss"), labelled), SmoothLoss)
+    if not only_categories(forms["auto"]):  # of categories these are what "auto" has
+        terms = asked.but(p=1.0) if free else asked
+        found["monomials"] = _specify(terms, labelled, forms["linear"], True)
+    if free and pure and smooth:
         found["greedy"] = _specify(
             asked.but(solver="greedy", subsample=None), labelled, forms["linear"], True
         )
     found["auto"] = _specify(asked, labelled, forms["auto"], True)
-    smooth = isinstance(found["monomials"].loss, SmoothLoss)
     if smooth and asked.untouched("solver", "rho", "index_set", "standardize_terms", "subsample"):
         exponents = asked("p")
         if (exponents is None or np.all(np.atleast_1d(exponents) == 1)) and not asked("debias"):

@@ -112,13 +112,15 @@ def score(value: float) -> str:
 
 
 def p_value(value: float) -> str:
-    r"""Return a p-value with two digits.
+    r"""Return a p-value with two digits, a dash where there was no test.
 
     Examples
     --------
     >>> p_value(0.0312), p_value(3e-9), p_value(1.0)
     ('0.031', '<\xa00.0001', '1')
     """
+    if math.isnan(value):
+        return NO_NUMBER
     return f"<{SPACE}0.0001" if value < 1e-4 else number(value, 2)
 
 
@@ -241,16 +243,19 @@ def certificate(estimator: Any) -> str:
             "random draws give is larger than the objective itself."
         )
     if kind == "estimate" and estimator.n_kernels_ == math.inf:
+        text = (
+            "Kernels were selected for p = 1; their widths and weights are those that explain "
+            "the targets best, not those of the least objective"
+        )
         if gap >= 1:
             return (
-                "Kernels were selected for p = 1; their widths and weights are those that explain "
-                "the targets best, not those of the least objective, and how far the objective is "
-                "from its least over kernels of any widths is not known."
+                f"{text}, and how far the objective is from its least over kernels of any widths "
+                "is not known."
             )
         return (
-            f"By an estimate, a better combination of kernels of any widths could lower the "
-            f"objective by {percent_at_most(gap)}: that is what the best kernel that was found "
-            "beyond those in use promises. There may be better ones, so it is not a guarantee."
+            f"{text}: that may be lower by {percent_at_most(gap)}, by an estimate from the best "
+            "kernel that was found beyond those in use. There may be better ones, so it is not a "
+            "guarantee."
         )
     limit = (
         f"no better combination of the {kernels} can lower the objective by more than "

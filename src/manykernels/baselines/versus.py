@@ -25,6 +25,10 @@ CLEAR = 2.0
 """Standard errors, over rows or groups of them, by which the mean loss of a model must be below
 that of another to be called better. By convention: chance exceeds it on one set in forty."""
 
+ALIKE = 0.05
+"""Share of a model's mean loss by which another's may differ if it is said to predict as well. Set
+by judgement, not measured."""
+
 HARDLY = 0.1
 """A class is hardly ever predicted if the rows with that prediction are fewer than this share of
 the rows of the class. Set by judgement, not measured."""
@@ -137,7 +141,7 @@ class Versus:
         rows = "the training rows" if self.trained else "these rows"
         if self.open:
             return [
-                f"{where} are too few to tell whether this model predicts better than {what} "
+                f"{_who(where)} are too few to tell whether this model predicts better than {what} "
                 f"{rows}: its {self._measure} is lower, but not by two standard errors. {NO_TERMS}"
             ]
         if not self.constant.clear:
@@ -164,10 +168,22 @@ class Versus:
             return [f"a linear model {better}"]
         if not self.useful or self.linear.clear:
             return []
-        alike = f"predicts as well on {where}: the difference is within two standard errors."
-        if self.straight:
-            return [f"this model is linear, and another linear model {alike}"]
-        return [f"a linear model {alike}"]
+        other = "another linear model" if self.straight else "a linear model"
+        first = "this model is linear, and " if self.straight else ""
+        share = self.linear.amount / self.loss
+        if abs(share) < ALIKE:
+            alike = f"predicts as well on {where}: the difference is within two standard errors."
+            return [f"{first}{other} {alike}"]
+        how, size = ("as well", "higher") if share > 0 else ("better", "lower")
+        return [
+            f"{first}{_who(where)} are too few to tell whether {other} predicts {how}: its "
+            f"{self._measure} is {size} by {percent(abs(share))}, but not by two standard errors."
+        ]
+
+
+def _who(where: str) -> str:
+    """Return words for rows as the subject of a sentence: what explains them ends with a comma."""
+    return f"{where}," if ", " in where else where
 
 
 def is_linear(estimator: Any) -> bool:
@@ -266,7 +282,8 @@ def hardly_predicted(y: Array, predicted: Array, classes: Sequence[Any], where: 
         if not said:
             verb = "has" if true == 1 else "have"
             found.append(
-                f"the class {label} is never predicted, though {count(true)} of {where} {verb} it."
+                f"the class {label} is never predicted, though {count(true)} of {_who(where)} "
+                f"{verb} it."
             )
         else:
             found.append(

@@ -290,7 +290,9 @@ def _terms(console: Console, model: TableModel, table: pd.DataFrame, top: int) -
     terms = estimator.function_.terms
     second = second_measure(table)
     keys = ["term", "degree", "spread", second]
-    keys += ["p_value", "sure"] if "sure" in table else []
+    if model.how_sure is not None:
+        keys += ["p_value", "stands"]
+        table = table.assign(stands=model.how_sure.standing(table["term"].tolist()))
     name = second_name(estimator, table)
     rows = [
         {
@@ -298,14 +300,7 @@ def _terms(console: Console, model: TableModel, table: pd.DataFrame, top: int) -
             "variables": NO_NUMBER if term == terms.rest else str(degree),
             "spread": NO_NUMBER if isnan(spread) else number(spread),
             name: _percent(other) if second == "share" else f"{round(other, 4) + 0.0:.4f}",
-            **(
-                {
-                    "p-value": NO_NUMBER if isnan(known[0]) else p_value(known[0]),
-                    "stands": "yes" if known[1] else "",
-                }
-                if known
-                else {}
-            ),
+            **({"p-value": p_value(known[0]), "stands": known[1]} if known else {}),
         }
         for term, degree, spread, other, *known in zip(*(table[key] for key in keys), strict=True)
     ]

@@ -24,7 +24,7 @@ from ..rows import Rows
 from ..spec import Spec
 from ..specify import specify
 from ..store import save
-from .by_groups import FitByGroups, groups_apart
+from .by_groups import FitByGroups, groups_apart, warn_of_subjects
 from .checks import check_parameters
 from .importances import importances
 from .kept import kept_fit
@@ -89,6 +89,7 @@ class KernelMachine(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             The fitted estimator.
         """
         refuse_more(others, groups_apart(self))
+        warn_of_subjects(self, X)
         check_parameters(self)
         with fitted_anew(self):
             X = as_numbers(self, X, sample_weight)

@@ -9,7 +9,9 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 
 from ..frames import is_table, repeated_subjects
 from ..inputs import refuse_more
+from ..kernels import alternatives
 from ..notices import notify
+from ..specify import asked_for
 from .checks import check_parameters
 from .kept import kept_fit
 from .validation import as_numbers, fitted_anew, gather
@@ -17,12 +19,16 @@ from .validation import as_numbers, fitted_anew, gather
 
 def groups_apart(estimator: Any) -> str:
     """Say which estimator takes groups in place of one that does not."""
-    name = type(estimator).__name__
-    kind = "MKLClassifierCV" if getattr(estimator, "labelled", False) else "MKLRegressorCV"
+    name, kind = type(estimator).__name__, by_groups(estimator)
     return (
         f"groups must be given to {kind}, whose folds are of whole groups; got groups for {name}. "
         f"Use {kind}().fit(X, y, groups=...)."
     )
+
+
+def by_groups(estimator: Any) -> str:
+    """Return the name of the estimator like one that takes groups."""
+    return "MKLClassifierCV" if getattr(estimator, "labelled", False) else "MKLRegressorCV"
 
 
 class FitByGroups:
@@ -67,7 +73,7 @@ class FitByGroups:
         """
         refuse_more(others)
         if groups is None:
-            warn_of_subjects(X, self.cv)
+            warn_of_subjects(self, X)
         check_parameters(self)
         with fitted_anew(self):
             X = as_numbers(self, X, sample_weight)
@@ -90,14 +96,21 @@ class FitByGroups:
         return router.add(splitter=own, method_mapping=splits)
 
 
-def warn_of_subjects(X: Any, cv: Any) -> None:
-    """Warn if a column looks like a subject's identifier, and folds are drawn row by row."""
-    if not is_table(X) or not (cv is None or isinstance(cv, int)):
+def warn_of_subjects(estimator: Any, X: Any) -> None:
+    """Warn if a column looks like a subject's identifier, and folds are drawn row by row.
+
+    Without ``cv`` there are folds where the kind of model is chosen from the data.
+    """
+    folds = hasattr(estimator, "cv")
+    if not is_table(X) or not (folds or alternatives(asked_for(estimator))):
         return
+    if folds and not (estimator.cv is None or isinstance(estimator.cv, int)):
+        return
+    kind = "" if folds else f"{by_groups(estimator)}()."
     for name, (values, rows) in repeated_subjects(X).items():
         notify(
             f"column {name!r} looks like the identifier of subjects with several rows ({values:,} "
             f"values in {rows:,} rows): rows of one may be trained and validated on at once, which "
-            f"flatters the model. Use fit(X.drop(columns={name!r}), y, groups=X[{name!r}]).",
+            f"flatters the model. Use {kind}fit(X.drop(columns={name!r}), y, groups=X[{name!r}]).",
             UserWarning,
         )

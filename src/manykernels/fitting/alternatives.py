@@ -14,7 +14,7 @@ from .. import deadline
 from ..arrays import Array
 from ..backend import error_of_mean
 from ..deadline import OutOfTimeError, keeping
-from ..kernels import only_linear
+from ..kernels import only_categories, only_linear
 from ..limits import JUDGED_ROWS, PLAIN_STRENGTH, WIDTH_COLUMNS, WIDTH_ROWS
 from ..memory import NoRoomError
 from ..notices import notify, setting
@@ -242,7 +242,10 @@ def affordable(spec: Spec, rows: Any, count: int) -> tuple[list[Spec], list[str]
             notes.append(f"{one.label!r} was not tried: {why}")
         else:
             able.append(one)
-        if one.label == "monomials" and not only_linear(one.kernels):
+        grouped = only_categories(one.kernels)
+        if one.label == AUTO and grouped:
+            notes.append("'monomials' of categories are what 'auto' has")
+        if one.label == (AUTO if grouped else "monomials") and not only_linear(one.kernels):
             notes.append(
                 "'greedy' was not tried: it takes numbers only, no categories, week days or gaps"
             )

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..arrays import Array
 from ..inputs import row_weights
+from ..kernels import alternatives, uses_widths
 from ..notices import notify
 from ..registry import TABLE_KERNELS
 from ..store import refuse_fields, refuse_infinite
@@ -52,10 +53,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
       in them: in three days of the week at least and over four weeks, in three times of day and
       over a day, in two months and over a year and a half. All are in UTC; a time without a zone
       counts as such. Of missing dates each has its median, or the most frequent day of the week.
-    * Text, categories and booleans become the numbers of their levels, in alphabetical order. The
-      30 most frequent have a level each, the rest is ``(other)``; missing values are a level
-      ``(missing)`` if there were some in training. A value that is new, where there is no such
-      level, becomes -1, which counts as average in every kernel of categories.
+    * Text, categories and booleans become the numbers of their levels, by name or in the order of
+      an ordered type. The 30 most frequent have a level each, the rest is ``(other)``; missing ones
+      are a level ``(missing)`` if there were some in training. A value that is new, where there is
+      no such level, becomes -1, which counts as average in every kernel of categories.
 
     Columns without values, or with the same value everywhere, are left out; so are those that look
     like row numbers, identifiers or free text, unless ``keep`` or ``categories`` names them. A
@@ -74,7 +75,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The columns in use, with medians and levels.
     notes_ : list of str
         What people should know: which columns are left out, which have rare categories, what
-        becomes of dates.
+        becomes of dates, and units of numbers.
     levels_ : dict of str to list of str
         What the numbers 0, 1, .. of encoded columns mean, by their names; none for numbers.
     n_features_in_ : int
@@ -239,8 +240,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return frame if reset else frame.set_axis(self._names, axis=1)
         if reset:
             validate_data(self, X, reset=True, skip_check_array=True)
-        least = 2 if reset else 1
-        if X.shape[0] < least:
+        if X.shape[0] < (least := 2 if reset else 1):
             raise TableError(
                 f"X must have at least {plural(least, 'row')}; got n_samples={X.shape[0]}. Collect "
                 "more of them."
@@ -299,11 +299,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if hints:
             return f"{said}{'; '.join(hints)}: rename it."
         add = f"Add {'a column of that name' if len(absent) == 1 else 'columns of these names'}"
-        if not spare:
-            return f"{said}{add} to the table."
-        return f"{said}{add} to the table, or rename one that the model does not know: " + (
-            f"{some_of(spare)}."
-        )
+        other = f", or rename one that the model does not know: {some_of(spare)}" if spare else ""
+        return f"{said}{add} to the table{other}."
 
     def unknown(self, frame: pd.DataFrame) -> dict[str, list[str]]:
         """Return values of categories that the model does not know, by column."""
@@ -349,7 +346,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def kernels(self, given: Any) -> Any:
         """Return a ``kernels`` argument for the encoded table: kernels of categories for these.
 
-        Kernels of all columns do without days of the week, which are no numbers.
+        Kernels of all columns do without days of the week. Where all are categories, a pair with no
+        column says that there is a choice, or that widths are free.
 
         Raises
         ------
@@ -359,7 +357,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(given, str) and given in TABLE_KERNELS:
             if given == "linear" and not self.levels_:
                 return given
-            return [("categorical" if own else given, name) for name, own in self._encoded.items()]
+            kinds = [("categorical" if own else given, name) for name, own in self._encoded.items()]
+            lost = len(self.levels_) == len(kinds) and (alternatives(given) or uses_widths(given))
+            return [(given, []), *kinds] if lost else kinds
         categories = [c.name for c in self.columns_ if isinstance(c, Category)]
         items = given if isinstance(given, list) else [given]
         for kernel, seen in (

@@ -43,6 +43,7 @@ from .written import (
     number_style,
     refuse_objects,
     shown,
+    unit_word,
 )
 
 MOST_CATEGORIES = 30
@@ -183,7 +184,13 @@ def _learn(
 
 
 def _number(
-    name: str, values: Array, weights: Array, gaps: bool, keep: bool, found: Findings
+    name: str,
+    values: Array,
+    weights: Array,
+    gaps: bool,
+    keep: bool,
+    found: Findings,
+    style: str = "",
 ) -> Number | None:
     """Return a column of numbers, given those that are not missing, or say why it is none."""
     if np.isinf(values).any():
@@ -192,7 +199,7 @@ def _number(
     if _row_numbers(values) and not keep:
         found.doubtful[name] = "looks like row numbers (whole, all different, few gaps)"
         return None
-    return Number(name, *_middle(values, weights, gaps, ""))
+    return Number(name, *_middle(values, weights, gaps, style))
 
 
 def _middle(
@@ -230,7 +237,11 @@ def _words(
         found.unusable[name] = why
         return None
     if numbers.notna().all():
-        return Number(name, *_middle(numbers.to_numpy(dtype=float), weights, gaps, style))
+        values = numbers.to_numpy(dtype=float)
+        if word := unit_word(words):
+            found.notes.append(f"column {name!r} holds numbers with the unit {word!r}.")
+            return _number(name, values, weights, gaps, keep, found, style)
+        return Number(name, *_middle(values, weights, gaps, style))
     if share >= 0.5:
         found.unusable[name] = mixture(known, numbers, found.ways)
         return None
@@ -258,7 +269,7 @@ def _words(
 def _category(name: str, known: pd.Series, weights: Array, gaps: bool, found: Findings) -> Category:
     counts = pd.Series(weights).groupby(as_words(known).to_numpy(), sort=False).sum()
     common = counts.sort_values(ascending=False, kind="stable").index[:MOST_CATEGORIES].tolist()
-    levels = sorted(map(level_of, common))
+    levels = _in_order(list(map(level_of, common)), known)
     if len(counts) > MOST_CATEGORIES:
         levels.append(OTHER)
         found.notes.append(
@@ -268,6 +279,14 @@ def _category(name: str, known: pd.Series, weights: Array, gaps: bool, found: Fi
     if gaps:
         levels.append(MISSING)
     return Category(name, levels)
+
+
+def _in_order(levels: list[str], known: pd.Series) -> list[str]:
+    """Return levels as an ordered categorical type has them, else by name."""
+    if not (isinstance(known.dtype, pd.CategoricalDtype) and known.cat.ordered):
+        return sorted(levels)
+    order = as_words(known.cat.categories.to_series()).map(level_of).tolist()
+    return sorted(levels, key=order.index)
 
 
 def _row_numbers(values: Array) -> bool:

@@ -83,13 +83,34 @@ MARKED = (
 """A number with its unit, a currency or percent: -$3.50, 12 %, 7 €."""
 
 
+WORD = r"\d\s*(?P<word>(?:°|[^\W\d_])(?:[^\W\d_]|[°²³/]){0,11}[23]?)"
+"""What stands behind a number as its unit in words: kg, m², km/h, °C."""
+
+
+def unit_word(words: pd.Series) -> str:
+    """Return the word that stands behind all values as their unit, as in 12 kg; empty if none."""
+    if not len(words):
+        return ""
+    for part in (words.iloc[:1], words):  # most columns of text have none
+        found = part.astype(object).str.extract(rf"{WORD}\Z")["word"]
+        plain = pd.to_numeric(part, errors="coerce").notna()  # such as 1e5
+        if plain.any() or not (found == found.iloc[0]).all() or found.iloc[0] == "comma":
+            return ""
+    return str(found.iloc[0])
+
+
 def number_style(words: pd.Series) -> str:
     """Return how numbers are written: "comma" for decimal commas, then the unit if there is one.
 
     Decimal commas are those of "3,5", "17.593,03", "1.234.567"; not of "1,200": that may be a
-    thousand, unless another value has both, points first. Words among the numbers say nothing.
+    thousand, unless another value has both, points first. Words among the numbers say nothing; one
+    that all of them have behind them is their unit.
     """
-    bare, units = _bare(words.drop_duplicates())
+    words = words.drop_duplicates()
+    if word := unit_word(words):
+        commas = number_style(words.str.removesuffix(word))
+        return f"{commas} {word}".strip() if commas in ("", "comma") else ""
+    bare, units = _bare(words)
     like = bare.str.fullmatch(r"[+-]?[\d.,]+")
     bare, units = bare[like], units[like]
     marked = bare.str.contains(",") | (bare.str.count(r"\.") > 1)
@@ -114,11 +135,17 @@ def as_numbers(column: pd.Series, style: str) -> pd.Series:
     if days is not None:
         return days if style == DAYS else days * np.nan
     numbers, units = _read(as_words(column).where(column.notna()), style)
-    unit = style.removeprefix("comma").strip()
+    unit = unit_of(style)
     currencies = set(units) - {"", "%"}
     if not unit and len(currencies) == 1:
         unit = currencies.pop()
     return numbers.where((units == unit) | ((units == "") & ((unit != "%") | (numbers == 0))))
+
+
+def unit_of(style: str) -> str:
+    """Return the unit of numbers that are written in a style, empty if they have none."""
+    first, _, rest = style.partition(" ")
+    return rest if first == "comma" else style
 
 
 DAYS = "days"
@@ -151,8 +178,8 @@ def mixed_units(words: pd.Series) -> str:
 def _read(words: pd.Series, style: str) -> tuple[pd.Series, pd.Series]:
     """Return numbers, NaN for what is none, and their units; each word is read once."""
     codes, distinct = pd.factorize(words.astype(object), use_na_sentinel=False)
-    bare, units = _bare(pd.Series(distinct, dtype=object))
-    if style.startswith("comma"):
+    bare, units = _bare(pd.Series(distinct, dtype=object), unit_of(style))
+    if style.partition(" ")[0] == "comma":
         european = bare.str.fullmatch(EUROPEAN)
         points = bare.str.contains(".", regex=False)
         bare = bare.where(european | ~points, "")  # a point that sets no thousands apart
@@ -165,18 +192,23 @@ def _read(words: pd.Series, style: str) -> tuple[pd.Series, pd.Series]:
     return next(read), next(read)
 
 
-def _bare(words: pd.Series) -> tuple[pd.Series, pd.Series]:
+def _bare(words: pd.Series, word: str = "") -> tuple[pd.Series, pd.Series]:
     """Return text without a unit and what sets thousands apart, but points and commas; the unit.
 
-    Empty text stands for what cannot be a number.
+    That is a currency or percent, or the word given. Empty text stands for what cannot be a number.
     """
     words = words.astype(object).str.strip()
+    known = pd.Series(data=False, index=words.index)
+    if word:
+        known = words.str.extract(rf"{WORD}\Z")["word"] == word
+        words = words.where(~known, words.str.removesuffix(word))
     parts = words.str.extract(rf"\A{MARKED}\Z").astype(object).fillna("")
     bare = parts["sign"] + parts["body"]
     grouped = bare.str.fullmatch(GROUPED)
     bare = bare.where(~grouped, bare.str.replace(r"[\s']", "", regex=True))
     twice = (parts["front"] != "") & (parts["back"] != "")
-    return bare.where(~twice, ""), parts["front"] + parts["back"]
+    units = parts["front"] + parts["back"]
+    return bare.where(~twice, ""), units.where(~known, units + word)
 
 
 DAY_FIRST, MONTH_FIRST = "%d/%m/%Y", "%m/%d/%Y"

@@ -282,7 +282,9 @@ def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> Kern
                     f"kernels[{j}] must be a kernel or a pair (kernel, columns); got a tuple of "
                     f'{len(item)}. Write it as in ("rbf", ["age", "income"]).'
                 )
-    if uses_widths(items):
+    free = uses_widths(items)
+    items = with_columns(items) or items
+    if free:
         known = numbers_by_name(feature_names)
         inputs = [column_numbers(j, wanted, known) for j, (_, wanted) in enumerate(items)]
         return parse_widths(items, inputs, feature_names)
@@ -300,6 +302,19 @@ def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> Kern
     if all(function is linear_kernel for function in functions):
         return LinearKernels(columns, names)
     return FunctionKernels(functions, columns, names)
+
+
+def with_columns(items: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Return the items of a list of kernels without those that are paired with no column."""
+    return [item for item in items if not (isinstance(item[1], list) and not item[1])]
+
+
+def only_categories(kernels: Any) -> bool:
+    """Tell whether the public ``kernels`` argument has kernels of categories only."""
+    items = kernels if isinstance(kernels, list) else [kernels]
+    pairs = [item if isinstance(item, tuple) and len(item) == 2 else (item, None) for item in items]
+    heads = [head for head, _ in with_columns(pairs)]
+    return bool(heads) and all(isinstance(head, str) and head == "categorical" for head in heads)
 
 
 def only_linear(kernels: Any) -> bool:

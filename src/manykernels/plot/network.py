@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..arrays import Array
+from ..words import number
 from .spreads import Spreads, SpreadsDisplay, combined
 from .style import BLUE, GREEN, GREY, ORANGE, say, shorten
 
@@ -133,17 +134,22 @@ class NetworkDisplay(SpreadsDisplay):
         total = self.totals.max()
         handles: list[Any] = [
             Line2D(
-                [], [], color=BLUE, marker="o", linestyle="", label=f"variable, up to {total:.3g}"
+                [],
+                [],
+                color=BLUE,
+                marker="o",
+                linestyle="",
+                label=f"variable, up to {number(total)}",
             )
         ]
         joined = list(zip(self.groups, self.spreads.tolist(), strict=True))
         pairs = [spread for group, spread in joined if len(group) == 2]
         rest = [spread for group, spread in joined if len(group) > 2]
         if pairs:
-            words = f"pair, up to {max(pairs):.3g}"
+            words = f"pair, up to {number(max(pairs))}"
             handles.append(Line2D([], [], color=ORANGE, linewidth=3, label=words))
         if rest:
-            words = f"three or more, up to {max(rest):.3g}"
+            words = f"three or more, up to {number(max(rest))}"
             handles.append(Patch(facecolor=(GREEN, 0.3), edgecolor=GREEN, label=words))
         ax.legend(
             handles=handles,

@@ -11,6 +11,7 @@ from ..arrays import Array
 from ..estimators.validation import column_names
 from ..function.terms import OTHERS
 from ..how_sure import how_sure_of
+from ..words import number
 from .spreads import Spreads, SpreadsDisplay, check_family, largest, measure_of, term_spreads
 from .style import BLUE, GREEN, GREY, ORANGE, PURPLE, say, shorten_term
 
@@ -113,7 +114,7 @@ class TermsDisplay(SpreadsDisplay):
             return
         ax.set_yticks(range(count), [shorten_term(term) for term in self.terms])
         ax.set_ylim(count - 0.4, -0.6)
-        words = [f"{spread:.3g}" for spread in self.spreads.tolist()]
+        words = [number(spread) for spread in self.spreads.tolist()]
         for height, spread in enumerate(self.spreads.tolist()):
             text = words[height] if self.sure is None else f"    {words[height]}"
             ax.annotate(text, (spread, height), (4, 0), textcoords="offset points", va="center")

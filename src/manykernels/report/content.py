@@ -72,10 +72,19 @@ def how_sure_in_short(subject: Subject, names: Sequence[str]) -> str:
     """Return how many of some terms stand, or where it says how to find out."""
     if subject.how_sure is None:
         return "How sure the terms are was not tested; below it says how to."
-    stand = sum(subject.how_sure.is_sure(names))
+    if subject.how_sure.untested:
+        return "Which of them stand could not be tested; below it says why."
+    standing = [text for text in subject.how_sure.standing(names) if text]
+    stand, alike = len(standing), sum(text != "yes" for text in standing)
+    group = "as one of several that cannot be told apart"
+    if len(names) == 1 and not stand:
+        return "It does not stand: these rows do not show it for sure."
     if len(names) == 1:
-        return "It stands." if stand else "It does not stand: these rows do not show it for sure."
-    return f"{count(stand) if stand else 'None'} of them {'stands' if stand < 2 else 'stand'}."
+        return f"It stands{f' {group}' if alike else ''}."
+    also = f", {count(alike) if alike < stand else 'each'} {group}" if alike else ""
+    return (
+        f"{count(stand) if stand else 'None'} of them {'stands' if stand < 2 else 'stand'}{also}."
+    )
 
 
 def _with_spread(subject: Subject, name: str) -> str:

@@ -87,6 +87,11 @@ def _resource(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
+MOST_COLUMNS = 5
+"""Most columns of the table of terms that have room beside a plot; of more that of the number of
+variables, which the name of a term says, is not shown."""
+
+
 def _digest(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
@@ -99,8 +104,9 @@ def facts(subject: Subject, scores: Scores) -> Markup:
         for name in scores.names[:2]
     ] or [(f"score on {scores.where}", NO_NUMBER)]
     found.append(("terms that matter", count(len(matter))))
-    if subject.how_sure is None:
-        link = element("a", "how to test them", href="#sure")
+    if subject.how_sure is None or subject.how_sure.untested:
+        why = "how to test them" if subject.how_sure is None else "why"
+        link = element("a", why, href="#sure")
         found.append((join("how sure the terms are: ", link), "not tested"))
     else:
         stand = sum(subject.how_sure.is_sure(matter))
@@ -173,7 +179,7 @@ def term_table(subject: Subject, plotted: set[str]) -> Markup:
         for key, name in columns
     ]
     rows = []
-    stands = subject.how_sure.is_sure(table["term"].tolist()) if subject.how_sure else []
+    stands = subject.how_sure.standing(table["term"].tolist()) if subject.how_sure else []
     keys = ("term", "degree", "spread", second, "sign")
     entries = (table[key].tolist() for key in keys)
     for line, (name, degree, spread, other, sign) in enumerate(zip(*entries, strict=True)):
@@ -198,12 +204,13 @@ def term_table(subject: Subject, plotted: set[str]) -> Markup:
         ]
         data: dict[str, Any] = {"term": name, "variables": variables, "sign": sign}
         data |= {"spread": repr(spread), "second": repr(other)}
-        data |= {"sure": int(stands[line])} if stands else {}
+        data |= {"sure": int(bool(stands[line]))} if stands else {}
         data |= {"rest": ""} if name == subject.terms.rest else {}
         rows.append(element("tr", *cells, **{f"data_{key}": value for key, value in data.items()}))
     caption = element("caption", "Terms of the model", class_="unseen")
     body = element("tbody", *rows)
-    return element("table", caption, element("thead", element("tr", *head)), body, class_="terms")
+    kind = "terms many" if len(columns) > MOST_COLUMNS else "terms"
+    return element("table", caption, element("thead", element("tr", *head)), body, class_=kind)
 
 
 def _second(kind: str, value: float) -> str:

@@ -305,7 +305,7 @@ def subject_of(
     how_sure = getattr(model, "how_sure", None) if how_sure is None else how_sure
     found = None if how_sure is None else how_sure_of(how_sure, names)
     if simple is None and train is not None:
-        simple = simple_models(train, names, known, bool(estimator.labelled))
+        simple = simple_models(model, train, names, known, bool(estimator.labelled))
     fields = (target, summary, known, simple, found, measured, dates_of(model))
     return Subject(estimator, rows, targets, names, *fields)
 
@@ -323,21 +323,28 @@ def dates_of(model: Any) -> dict[str, str]:
 
 
 def simple_models(
-    train: Any, names: Sequence[str], levels: Mapping[str, Any], classes: bool
+    model: Any, train: Any, names: Sequence[str], levels: Mapping[str, Any], classes: bool
 ) -> SimpleModels:
-    """Return the simple models of training rows; columns with levels are categories."""
+    """Return the simple models of training rows as the model takes them; levels: categories."""
     if not isinstance(train, tuple) or len(train) != 2:
         raise TypeError(
             f"train must be a pair of X and y; got {type(train).__name__}. Use train=(X, y) with "
             "the rows of the fit."
         )
     refuse_no_table(train[0], "X of train")
-    X = np.asarray(train[0].toarray() if hasattr(train[0], "toarray") else train[0], dtype=float)
+    rows = taken_apart(model, train[0])[1]
+    X = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=float)
     y = column_or_1d(train[1])
     if X.ndim != 2 or X.shape != (len(y), len(names)):
         raise ValueError(
             f"train must be rows of {plural(len(names), 'column')} and as many targets; got "
             f"{X.shape} and {len(y)}. Use the rows of the fit."
+        )
+    given = [str(name) for name in getattr(rows, "columns", names)]
+    if given != list(names) and set(given) == set(names):
+        raise ValueError(
+            "train must have its columns in the order of the fit; got another. Use the rows of the "
+            "fit."
         )
     pairs = zip(names, X.T, strict=True)
     codes = [np.unique(column).tolist() if name in levels else [] for name, column in pairs]

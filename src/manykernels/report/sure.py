@@ -17,8 +17,13 @@ SURE_MARK = "\N{BLACK CIRCLE}"
 def standing(how_sure: HowSure, name: str) -> str:
     """Return in a sentence whether a term stands."""
     (place,) = how_sure.places([name])
+    if how_sure.untested:
+        return "Whether it stands could not be tested."
     if place is None:
-        return "It does not stand: no part of the rows selected it."
+        never = (
+            "on no split was it tested" if how_sure.tested else "no half of the rows selected it"
+        )
+        return f"It does not stand: {never}."
     group = how_sure.groups[place - 1]
     evidence = how_sure.evidence(group)
     if not group.sure:
@@ -61,7 +66,7 @@ def group_table(how_sure: HowSure) -> Markup:
                 "tr",
                 element("th", element("bdi", breakable(str(group))), scope="row"),
                 *(element("td", value, class_="number") for value in values),
-                element("td", sure_mark(group.sure)),
+                element("td", sure_mark("yes" if group.sure else "")),
             )
         )
     more = len(how_sure.groups) - len(rows)
@@ -79,9 +84,12 @@ def group_table(how_sure: HowSure) -> Markup:
     return join(element("p", note, class_="note"), frame)
 
 
-def sure_mark(sure: bool) -> str | Markup:
-    """Return a filled circle for a term that stands, with a word for those who hear the page."""
-    if not sure:
-        return ""
+def sure_mark(stands: str) -> str | Markup:
+    """Return a filled circle for a term that stands, with a word for those who hear the page.
+
+    Terms that stand as one of several have these words: none of them may be the one.
+    """
+    if stands != "yes":
+        return stands
     seen = element("span", SURE_MARK, aria_hidden="true")
     return join(seen, element("span", "sure", class_="unseen"))

@@ -41,6 +41,7 @@ def partial_p_values(
     weights: Array,
     labelled: bool = False,
     intercept: bool = True,
+    outputs: Array | None = None,
 ) -> Array:
     r"""Return a p-value for each of several sets of columns, given all other columns.
 
@@ -70,6 +71,8 @@ def partial_p_values(
         Whether targets are classes.
     intercept : bool
         Whether a constant is fitted too.
+    outputs : ndarray of int of shape (m,), optional
+        The column of targets that each feature is for, below zero for all; by default all are.
 
     Returns
     -------
@@ -83,16 +86,19 @@ def partial_p_values(
     rows, loss = len(y), Logistic() if labelled else Squared()
     if intercept:
         columns, owners = np.column_stack([columns, np.ones(rows)]), np.append(owners, -1)
+    ours = np.full(len(owners), -1)
+    if outputs is not None:
+        ours[: len(outputs)] = outputs
     sizes = np.sqrt(weights @ columns**2)
     columns = columns / np.where(sizes > 0, sizes, 1.0)
     if not labelled:
         y, columns, weights = compressed(y, columns, weights)
     found = np.ones((y.shape[1], count))
     for output in range(y.shape[1]):
-        own = y[:, [output]]
-        with_all, rank = unpenalised_risk(own, columns, weights, loss)
+        own, used = y[:, [output]], (ours < 0) | (ours == output)
+        with_all, rank = unpenalised_risk(own, columns[:, used], weights, loss)
         for number in range(count):
-            others = columns[:, owners != number]
+            others = columns[:, used & (owners != number)]
             without, smaller = unpenalised_risk(own, others, weights, loss)
             found[output, number] = _p_value(
                 without, with_all, rank - smaller, rank, rows, labelled

@@ -294,11 +294,11 @@ def pick(source: TermSource, q: int, split: tuple[Array, Array, int]) -> list[Pi
 def within_budget(picks: Picks, budget: int) -> tuple[Picks, int]:
     """Return the first terms whose features are not too many, and the most features of each.
 
-    Each has up to TERM_FEATURES, fewer where there is no room for that.
+    Each has up to TERM_FEATURES, fewer where there is no room for that. Parts of models, and what
+    is left of these, are one feature in each test: that of the class which is tested.
     """
-    room = budget - picks.rest.shape[1]
-    least = max((1 if t.values is None else t.values.shape[1] for t in picks.terms), default=1)
-    terms = picks.terms[: max(0, room // least)]
+    room = budget - min(1, picks.rest.shape[1])
+    terms = picks.terms[: max(0, room)]
     most = min(TERM_FEATURES, room // max(1, len(terms))) if terms else 1
     return Picks(terms, picks.rest), max(1, most)
 
@@ -326,6 +326,10 @@ def split_p_values(
         np.full(part.shape[1], present.index(g)) for part, g in zip(parts, groups, strict=True)
     ]
     rest = picks.rest[rows]
+    outputs = [
+        np.full(part.shape[1], -1) if term.values is None else np.arange(part.shape[1])
+        for term, part in zip(picks.terms, parts, strict=True)
+    ]
     prepared = source.prepared
     weights = prepared.weights[rows] / prepared.weights[rows].sum()
     found = partial_p_values(
@@ -336,5 +340,6 @@ def split_p_values(
         weights,
         spec.labelled,
         spec.intercept,
+        np.concatenate([*outputs, np.arange(rest.shape[1])]),
     )
     return dict(zip(present, found.tolist(), strict=True))

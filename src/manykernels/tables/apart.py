@@ -34,6 +34,9 @@ REGULAR = 1.25
 those of a series: 31 days and 28 of months are, while those of dates drawn at random are 4.8. Set
 by judgement, not measured."""
 
+FIRST_COLUMNS = 10
+"""Columns by which rows are told apart before all are looked at. Set by judgement."""
+
 FEWEST_GROUPS = 5
 """Fewest groups of a table: as many as there are folds."""
 
@@ -87,6 +90,27 @@ class Apart:
     def in_order(self, rows: Array) -> Array:
         """Return numbers of rows, by time where that is known."""
         return rows if self.moments is None else rows[np.argsort(self.moments[rows], kind="stable")]
+
+
+def units_of(X: pd.DataFrame, y: Array) -> Array:
+    """Return the number of each row's unit, in the order of the rows: copies of a row are one.
+
+    Rows of the same values and targets are copies, unless other rows of these values have other
+    targets: then each is an observation of its own, as in the folds of a fit. Values are compared
+    by hashes of 64 bits.
+    """
+    for seen in (X.iloc[:, :FIRST_COLUMNS], X):  # mostly the first columns tell all rows apart
+        try:
+            kinds = pd.factorize(pd.util.hash_pandas_object(seen, index=False).to_numpy())[0]
+        except TypeError:  # lists, which are refused by the name of their column
+            return np.arange(len(y))
+        if kinds.max() == len(y) - 1:
+            return np.arange(len(y))
+    targets = pd.factorize(y)[0]
+    both = pd.factorize(kinds * (targets.max() + 1) + targets)[0]
+    firsts = np.unique(both, return_index=True)[1]
+    noisy = (np.bincount(kinds[firsts]) > 1)[kinds]
+    return np.asarray(pd.factorize(np.where(noisy, -1 - np.arange(len(y)), both))[0])
 
 
 def apart_of(frame: pd.DataFrame, settings: Settings, notes: list[str]) -> Apart:

@@ -23,7 +23,7 @@ from ..notices import InterruptedWarning, SlowWarning, named_as_options, notify
 from ..spec import affordable_degree
 from ..specify import PAIR_DEGREE
 from ..words import count, loss_meaning, plural
-from .apart import Apart, apart_of, series_notes
+from .apart import Apart, apart_of, series_notes, units_of
 from .model import TableEstimator, TableModel
 from .options import COMMAND
 from .targets import target_of
@@ -182,7 +182,7 @@ def split_table(frame: pd.DataFrame, settings: Settings, held: Array | None = No
     if settings.missing == "refuse":
         refuse_missing(X)
     if held is None:
-        inside, outside = _parts(apart, y, task, settings, notes)
+        inside, outside = _parts(apart, X, y, task, settings, notes)
     else:
         inside, outside = np.flatnonzero(~held), np.flatnonzero(held)
     train, test = X.iloc[inside], X.iloc[outside]
@@ -222,7 +222,7 @@ def refuse_missing(X: pd.DataFrame) -> None:
 
 
 def _parts(
-    apart: Apart, y: Array, task: str, settings: Settings, notes: list[str]
+    apart: Apart, X: pd.DataFrame, y: Array, task: str, settings: Settings, notes: list[str]
 ) -> tuple[Array, Array]:
     """Return the numbers of the rows to train on and of those held out."""
     classes = task == "classification"
@@ -237,10 +237,7 @@ def _parts(
             )
     train, test, seed = np.arange(len(y)), np.arange(0), settings.seed
     if settings.test > 0:
-        labels = y if classes else None
-        train, test = apart.split(settings.test, seed) or train_test_split(
-            train, test_size=settings.test, random_state=seed, stratify=labels
-        )
+        train, test = apart.split(settings.test, seed) or _at_random(X, y, settings, classes, notes)
     most = settings.max_rows
     if most is not None and len(train) > most:
         notes.append(
@@ -249,6 +246,31 @@ def _parts(
         labels = y[train] if classes else None
         train, _ = train_test_split(train, train_size=most, random_state=seed, stratify=labels)
     return apart.in_order(train), apart.in_order(test)
+
+
+def _at_random(
+    X: pd.DataFrame, y: Array, settings: Settings, classes: bool, notes: list[str]
+) -> tuple[Array, Array]:
+    """Return rows to train on and rows held out, drawn at random; copies of a row together."""
+    units = units_of(X, y)
+    count = int(units.max()) + 1
+    labels = y[np.unique(units, return_index=True)[1]]
+    if classes and np.unique(labels, return_counts=True)[1].min() < 2:
+        units, count, labels = np.arange(len(y)), len(y), y
+    if count < len(y):
+        copies = plural(len(y) - count, "row")
+        verb = "is a copy of another" if len(y) - count == 1 else "are copies of others"
+        notes.append(f"{copies} {verb}, target and all; copies are held out together.")
+    parts = train_test_split(
+        np.arange(count),
+        test_size=settings.test,
+        random_state=settings.seed,
+        stratify=labels if classes else None,
+    )
+    if count == len(y):
+        return parts[0], parts[1]
+    out = np.isin(units, parts[1])
+    return np.flatnonzero(~out), np.flatnonzero(out)
 
 
 def fit_table(split: Split, settings: Settings, verbose: int = 0) -> TableModel:

@@ -78,7 +78,9 @@ def judge_terms(
     if found is not None and (hasattr(fitted, "chosen_") or isinstance(settings.degree, list)):
         found = replace(found, meaning=f"{found.meaning} {CHOSEN_BEFORE}")
     pass_on(caught)
-    # An early end is a number of splits in what is said of terms; others are of single fits.
-    notes += [str(warning.message) for warning in caught if warning.category is UserWarning]
+    # An early end, and that nothing was tested, are in what is said of terms; others are of
+    # single fits.
+    if found is None or not found.untested:
+        notes += [str(warning.message) for warning in caught if warning.category is UserWarning]
     summary = {**model.summary, "notes": [*model.summary["notes"], *notes]}
     return replace(model, summary=summary, how_sure=found)
