@@ -11,11 +11,19 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV, TableEncoder, load
+from manykernels import (
+    MKLClassifier,
+    MKLClassifierCV,
+    MKLRegressor,
+    MKLRegressorCV,
+    TableEncoder,
+    load,
+)
 from manykernels.deadline import OutOfTimeError
 from manykernels.fitting import alternatives
 from manykernels.fitting.alternatives import affordable
 from manykernels.fitting.crossval import crossval
+from manykernels.limits import PLAIN_STRENGTH
 from manykernels.notices import named_as_options
 from manykernels.rows import refusals
 from manykernels.spec import affordable_degree
@@ -196,6 +204,28 @@ def test_few_rows_have_the_simplest_model(rng):
     labels = MKLClassifier().fit(X, y > 0)
     assert labels.kernels_ == "ridge"
     assert labels.predict_proba(X).shape == (15, 2)
+
+
+@pytest.mark.parametrize("kind", [MKLRegressor, MKLRegressorCV])
+def test_few_rows_have_the_strength_that_cross_validation_chooses(rng, kind):
+    X = rng.normal(size=(12, 10))
+    y = X[:, 0] + 3 * rng.normal(size=12)
+    model = kind(random_state=0).fit(X, y)
+    assert model.kernels_ == "ridge"
+    alone = MKLRegressorCV(kernels="linear", degree=1, p=2.0, random_state=0).fit(X, y)
+    assert model.alpha_ == pytest.approx(alone.alpha_)
+    folds = MKLRegressorCV(cv=3, random_state=0).fit(X, y)
+    assert len(folds.choice_.folds) == 3
+    classes = MKLClassifier(random_state=0).fit(X, np.arange(12) % 2)
+    assert len(classes.choice_.folds) == 5
+
+
+def test_rows_too_few_for_folds_have_a_plain_strength(rng):
+    X = rng.normal(size=(8, 2))
+    for labels in (np.arange(8) == 3, np.arange(8)):  # no fold trains on all classes
+        assert MKLClassifierCV().fit(X, labels).alpha_ == PLAIN_STRENGTH
+    same = np.repeat(X[:1], 8, axis=0)
+    assert MKLRegressorCV().fit(same, np.ones(8)).alpha_ == PLAIN_STRENGTH
 
 
 def test_the_strength_is_chosen_with_the_kind(rng):

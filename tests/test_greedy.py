@@ -18,7 +18,7 @@ from manykernels.losses import (
 from manykernels.objective import Problem
 from manykernels.solvers import growing, run
 from manykernels.solvers.greedy import Greedy, debiased
-from manykernels.solvers.least_squares import Projection, Refit, fit_of
+from manykernels.solvers.least_squares import APART_RIDGE, Projection, Refit, fit_of
 
 KINDS = [Tuples(1.0), Monomials(), Interactions()]
 SMOOTH = [Squared(), Huber(0.7), SquaredHinge(), Logistic()]
@@ -360,6 +360,7 @@ def test_slopes_of_a_refit_are_orthogonal_to_its_columns(loss, outputs, intercep
     columns = rng.normal(size=(100, 5))
     score = columns @ rng.normal(size=(5, outputs))
     y = classes(rng, score) if loss.classification else score + rng.normal(size=score.shape)
+    columns[1], y[1] = columns[0], -y[0]  # no plane separates the classes
     fit = Refit(problem_of(rng, y, loss, intercept))
     fit.add(columns[:, :2])
     fit.add(columns[:, 2:])
@@ -368,15 +369,22 @@ def test_slopes_of_a_refit_are_orthogonal_to_its_columns(loss, outputs, intercep
         np.testing.assert_allclose(fit.pull().sum(axis=0), 0.0, atol=1e-5)
 
 
-def test_separable_classes_stay_finite(rng):
-    columns = rng.normal(size=(40, 3))
-    y = np.where(columns[:, 0] > 0, 1.0, -1.0)
-    fit = Refit(problem_of(rng, y, Logistic()))
-    fit.add(columns)
-    solution = fit.solution()
-    assert np.all(np.isfinite(solution.coefficients))
-    assert np.all(solution.fitted[:, 0] * y > 0)
-    assert solution.objective < 1e-3
+@both
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_separable_classes_have_a_ridge(outputs, intercept, rng):
+    """Coefficients are where the slopes are those of the ridge, not as large as rounding lets."""
+    columns = rng.normal(size=(40, 4))
+    y = np.where(columns[:, :outputs] > 0, 1.0, -1.0)
+    if outputs > 1:  # one of the outputs is enough
+        y[:, 1:] = rng.choice([-1.0, 1.0], size=(40, outputs - 1))
+    fit = Refit(problem_of(rng, y, Logistic(), intercept))
+    for added in (columns[:, :2], columns[:, 2:]):
+        fit.add(added)
+        solution, used = fit.solution(), fit.columns
+        assert np.all(solution.fitted[:, 0] * y[:, 0] > 0)
+        assert Logistic().value(y[:, 0], solution.fitted[:, 0]).mean() < 0.1
+        ridge = APART_RIDGE * (fit.problem.weights @ used**2).mean()
+        np.testing.assert_allclose(used.T @ fit.pull(), ridge * solution.coefficients, atol=1e-8)
 
 
 @pytest.mark.parametrize("loss", SMOOTH, ids=name)

@@ -26,7 +26,8 @@ from .default_folds import distinct_rows
 from .progress import choosing, current
 
 FEWEST_JUDGED = 20
-"""Rows below which nothing is judged and the simplest alternative is taken. Set by judgement."""
+"""Rows below which nothing is judged and the simplest alternative is taken, with the strength that
+cross-validation chooses. Set by judgement."""
 
 FEWEST_WIDTHS = 40
 """Rows below which no widths are learnt, nor functions of columns. Set by judgement."""
@@ -170,9 +171,22 @@ def _unjudged(able: Sequence[Spec], rows: Any, count: int) -> Verdict:
     if not rows.in_memory:
         reason = "rows are in parts"
         only = next((one for one in able if one.label == AUTO), only)
-    elif np.isnan(only.strength):  # too few for folds, too
+    elif np.isnan(only.strength) and not _has_folds(only, rows):
         only = replace(only, search=None, strength=PLAIN_STRENGTH)
     return Verdict(only, None, None, {}, f"{only.label!r} without a comparison: {reason}.")
+
+
+def _has_folds(one: Spec, rows: Any) -> bool:
+    """Tell whether rows are enough for folds of our own: all train on rows of every class."""
+    assert one.search is not None
+    if one.search.cv is not None:  # what was asked for is done, or refused
+        return True
+    try:
+        for train, test in splits_of(one.search, rows):
+            rows.split(train, test)
+    except ValueError:
+        return False
+    return True
 
 
 def _tell(one: Spec, first: float, unit: float, folds: int) -> None:

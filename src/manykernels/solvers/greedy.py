@@ -37,8 +37,9 @@ class Greedy:
 
     The kernel whose features explain most of what is left enters: the one of largest
     :math:`g_i/\sigma_i^2`, with :math:`\sigma_i^2` the variance of its features and the scale
-    factors as a prior. Then all coefficients are fitted anew, without any penalty. For the squared
-    loss this is orthogonal matching pursuit over a dictionary that is never made.
+    factors as a prior. Then all coefficients are fitted anew, without any penalty but a slight one
+    where they separate classes. For the squared loss this is orthogonal matching pursuit over a
+    dictionary that is never made.
 
     One pricing of the family serves several choices: its best ``pool`` kernels are followed
     exactly as the fit changes, and the next one is taken from among them while it explains

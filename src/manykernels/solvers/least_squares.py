@@ -10,7 +10,7 @@ from scipy.linalg import qr, solve_triangular
 
 from ..arrays import Array
 from ..dual import DualSolution, FeatureSystem, solve
-from ..losses import Squared
+from ..losses import Logistic, Squared
 from ..objective import Problem
 from .base import refuse_kinks
 
@@ -19,8 +19,15 @@ DEPENDENT = 1e-7
 nothing. About the root of the rounding error of a number; set by judgement, not measured."""
 
 RIDGE = 1e-8
-"""Ridge, as a share of the mean square of the columns, that keeps the coefficients finite where a
-plane separates the classes. Set by judgement, not measured."""
+"""Ridge next to the mean loss, as a share of the mean square of the columns, that keeps the
+coefficients finite. Set by judgement, not measured."""
+
+APART_RIDGE = 3e-5
+"""The same where columns separate the classes. Coefficients are then as large as it lets them be,
+and with next to none a single other row on the wrong side costs more than all the rest. Mean log
+loss of greedy selection on other rows of ten tables of 60 to 400 rows, four draws each: .27 with
+1e-8, .22 with 1e-5, .20 with 3e-5 and with 1e-4. One of them is worse for it, 400 rows on two sides
+of a plane without noise: .006, .016, .022 and .033."""
 
 
 def fit_of(problem: Problem) -> UnpenalisedFit:
@@ -158,13 +165,17 @@ class Projection:
 
 
 class Refit:
-    """Newton's method from the last fit, with a ridge that is nothing but for separable classes."""
+    """Newton's method from the last fit, with a ridge that matters for separable classes alone.
+
+    Where columns separate the classes there is no finite minimiser of the logistic risk.
+    """
 
     def __init__(self, problem: Problem) -> None:
         refuse_kinks(problem.loss, "where nothing is penalised")
         self.problem = problem
         self.columns = np.empty((len(problem.y), 0))
         self.last: DualSolution | None = None
+        self.apart = False
         self._solve()
 
     @property
@@ -201,10 +212,20 @@ class Refit:
         return True
 
     def _solve(self) -> None:
+        if not self.apart:  # more columns keep apart what some do
+            self.last = self._with(RIDGE)
+            margins = self.problem.y * self.last.fitted
+            alone = np.all(margins > 0, axis=0) & (np.ptp(self.problem.y, axis=0) > 0)
+            self.apart = isinstance(self.problem.loss, Logistic) and bool(np.any(alone))
+        if self.apart:
+            self.last = self._with(APART_RIDGE)
+
+    def _with(self, share: float) -> DualSolution:
+        """Return the fit with a ridge, as a share of the mean square of the columns."""
         sizes = self.problem.weights @ self.columns**2
-        ridge = RIDGE * (float(sizes.mean()) if len(sizes) else 1.0)
+        ridge = share * (float(sizes.mean()) if len(sizes) else 1.0)
         nearly = replace(self.problem, strength=max(ridge, np.finfo(float).tiny))
-        self.last = solve(nearly, FeatureSystem(self.columns), self.last)
+        return solve(nearly, FeatureSystem(self.columns), self.last)
 
     def solution(self) -> DualSolution:
         """Return the predictor."""
