@@ -192,14 +192,6 @@ def refuse_complex(values: Any, name: str) -> None:
         )
 
 
-def plain_targets(y: Any) -> Any:
-    """Return targets of nullable types, such as Int64, as NumPy has them; others as they are."""
-    kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
-    if kind is None or kind.kind not in "biuf" or y.isna().any():
-        return y
-    return np.asarray(y, dtype=kind)
-
-
 def refuse_bad_targets(y: Any, numeric: bool) -> None:
     """Raise ValueError if targets are no list of values, or some are missing.
 
@@ -212,6 +204,11 @@ def refuse_bad_targets(y: Any, numeric: bool) -> None:
             "y must have one value for each row; got lists of different lengths. Use a list of "
             "numbers or classes."
         ) from None
+    if values.dtype.names:
+        raise ValueError(
+            f"y must have one value for each row; got records of {', '.join(values.dtype.names)}. "
+            f"Use one of them: y[{values.dtype.names[0]!r}]."
+        )
     if y is None or values.dtype.kind not in "fOUSmM":
         return
     gaps = pd.isna(values)
