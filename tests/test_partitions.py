@@ -359,6 +359,29 @@ def test_times_are_refused_where_the_fit_begins(times, said, rng):
     MKLRegressor(degree=1).fit(numbers, lazy["y"])
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda part: part[["c", "b", "a"]], r"got \['c', 'b', 'a'\]"),
+        (lambda part: part.rename(columns={"a": "z"}), r"got \['z', 'b', 'c'\]"),
+        (lambda part: part.assign(d=1.0), r"got \['a', 'b', 'c', 'd'\]"),
+        (lambda part: part["a"], "got one of type Series"),
+        (lambda part: part.to_numpy(), "got one of type ndarray"),
+    ],
+    ids=["order", "names", "more", "series", "array"],
+)
+@pytest.mark.parametrize("lazy", [True, False])
+def test_partitions_with_columns_of_their_own(change, said, lazy, rng):
+    """Dask does not look at what a function returns: columns of another order were mistaken."""
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
+    y = frame["a"]
+    parts = [frame[:20], change(frame[20:])]
+    X = dd.from_map(lambda part: part, parts, meta=frame[:0])
+    own = dd.from_map(lambda part: part, [y[:20], y[20:]], meta=y[:0]) if lazy else y
+    with pytest.raises(ValueError, match=rf"partitions of X must have its columns .*; {said}"):
+        MKLRegressor(degree=1).fit(X, own)
+
+
 def test_y_in_memory_is_cut_like_x(rng):
     X, y = table(rng)
     model = MKLRegressor(degree=1, **TIGHT).fit(parts(X), y)

@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import Array
 from ..inputs import no_table, refuse_complex, refuse_masked
 from ..passes import Block
-from .beside import TARGET, WEIGHT, laid_beside, other_partitions, refuse_times
+from .beside import TARGET, WEIGHT, laid_beside, of_columns, other_partitions, refuse_times
 
 FAN_IN = 8
 """Results of parts that are added up in one task of the tree of sums. Set by judgement."""
@@ -170,6 +170,8 @@ def parts_of_blocks(make: Callable[..., Block], arguments: Sequence[tuple[Any, .
 def parts_of(X: Any, y: Any, sample_weight: Any) -> Parts:
     """Return Dask rows as parts; y and weights may also be ordinary arrays."""
     dask = _dask()
+    if hasattr(X, "columns"):
+        X = of_columns(X, _empty)
     if hasattr(y, "columns") and y.ndim == 2 and len(y.columns) == 1:
         y = y[y.columns[0]]
     lazy = [X, y] if sample_weight is None else [X, y, sample_weight]
@@ -187,11 +189,16 @@ def parts_of(X: Any, y: Any, sample_weight: Any) -> Parts:
 
 def _frame_parts(X: Any, y: Any, sample_weight: Any) -> Parts:
     """Return a dataframe and columns beside it as parts; see ``beside.py``."""
-    from dask.dataframe.dispatch import make_meta
-
-    whole = laid_beside(X, {TARGET: y, WEIGHT: sample_weight}, make_meta)
+    whole = laid_beside(X, {TARGET: y, WEIGHT: sample_weight}, _empty)
     delayed = _dask().delayed
     return Parts([delayed(_frame_block)(part) for part in whole.to_delayed()])
+
+
+def _empty(collection: Any) -> Any:
+    """Return a collection's kinds of columns, without rows."""
+    from dask.dataframe.dispatch import make_meta
+
+    return make_meta(collection)
 
 
 def _frame_block(frame: Any) -> Block:
