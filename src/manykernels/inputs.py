@@ -32,7 +32,6 @@ ROUNDING_UNITS = 16
 """A column is constant if its values differ by no more units in the last place of the largest than
 this: what a few operations leave of a constant. Set by judgement, not measured."""
 
-
 VALUE_LENGTH = 200
 """Most characters of a value in a message. Set by judgement."""
 
@@ -190,6 +189,14 @@ def refuse_complex(values: Any, name: str) -> None:
             f"{name} must be real; got complex numbers. Use {name}.real, or {name}.real and "
             f"{name}.imag as columns of their own."
         )
+
+
+def unboxed(values: Array) -> Array:
+    """Return numbers, or truth values, that are objects as NumPy has them; others as they are."""
+    kinds = ("integer", "boolean", "floating", "mixed-integer-float")
+    if values.dtype.kind != "O" or pd.api.types.infer_dtype(values, skipna=False) not in kinds:
+        return values
+    return np.array(values.tolist())  # of objects still, where integers are beyond 64 bits
 
 
 def refuse_bad_targets(y: Any, numeric: bool) -> None:

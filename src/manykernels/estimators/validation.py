@@ -28,13 +28,14 @@ from ..inputs import (
     repeated_name,
     row_weights,
     sound_sparse,
+    unboxed,
     weighted_median,
 )
 from ..kernels import only_linear, uses_widths
 from ..losses import depends_on_errors, refuse_unsound
 from ..losses.classification import class_targets
 from ..rows import MemoryRows, PartedRows, Rows
-from ..rows.dask import is_partitioned, parts_of
+from ..rows.dask import is_partitioned, parts_of, refuse_no_rows
 from ..spec import Spec
 from ..specify import kernels_of
 
@@ -193,14 +194,10 @@ def gather(
 def plain_targets(y: Any) -> Any:
     """Return targets of nullable types, such as Int64, as NumPy has them; others as they are.
 
-    So it is with whole numbers and truth values that are objects, as where gaps have been dropped.
+    So it is with numbers and truth values that are objects, as where gaps have been dropped.
     """
-    if isinstance(y, np.ndarray | pd.Series) and y.dtype.kind == "O":
-        values = np.asarray(y)
-        if pd.api.types.infer_dtype(values, skipna=False) in ("integer", "boolean"):
-            plain = np.array(values.tolist())
-            return plain if plain.dtype.kind in "bi" else y
-        return y
+    if isinstance(y, np.ndarray | pd.Series) and y.dtype.kind == "O" and y.ndim == 1:
+        return unboxed(np.asarray(y))
     kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
     if kind is None or kind.kind not in "biuf" or y.isna().any():
         return y
@@ -264,6 +261,8 @@ def _coded(y: Array, weights: Array) -> tuple[Array, Array]:
 
 
 def _parted(estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any) -> PartedRows:
+    for name, values in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+        refuse_no_rows(values, name)
     if not getattr(estimator, "takes_parts", False):
         raise TypeError(
             f"X must be in memory for {type(estimator).__name__}; got a Dask collection. Use "

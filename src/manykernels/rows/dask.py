@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..inputs import no_table, refuse_complex, refuse_masked
+from ..inputs import no_table, refuse_complex, refuse_masked, unboxed
 from ..passes import Block
 from .beside import TARGET, WEIGHT, laid_beside, of_columns, other_partitions, refuse_times
 
@@ -27,6 +27,16 @@ milliseconds."""
 def is_partitioned(X: Any) -> bool:
     """Tell whether rows are a Dask array or dataframe."""
     return "dask" in sys.modules and type(X).__module__.split(".")[0] in ("dask", "dask_expr")
+
+
+def refuse_no_rows(values: Any, name: str) -> None:
+    """Raise TypeError for a Dask collection without rows of numbers: a bag, something delayed."""
+    kind = type(values)
+    if is_partitioned(values) and kind.__module__.split(".")[1:2] in (["bag"], ["delayed"]):
+        raise TypeError(
+            f"{name} must be a Dask array or dataframe; got a {kind.__name__}. Make it one, for "
+            f"instance with dask.array.from_delayed, or use {name}.compute()."
+        )
 
 
 def _dask() -> Any:
@@ -183,7 +193,7 @@ def parts_of(X: Any, y: Any, sample_weight: Any) -> Parts:
         for name, values in (("y", y), ("sample_weight", sample_weight))
     ]
     return Parts(
-        [dask.delayed(_block)(*row) for row in zip(blocks, *columns, strict=True)],
+        [dask.delayed(_block)(*row, X.shape[1]) for row in zip(blocks, *columns, strict=True)],
     )
 
 
@@ -204,7 +214,7 @@ def _empty(collection: Any) -> Any:
 def _frame_block(frame: Any) -> Block:
     weights = frame.pop(WEIGHT) if WEIGHT in frame else None
     y = frame.pop(TARGET)
-    return _block(frame, y, weights)
+    return _block(frame, y, weights, frame.shape[1])
 
 
 def _delayed(values: Any) -> list[Any]:
@@ -230,10 +240,15 @@ def _aligned(values: Any, name: str, X: Any, count: int) -> list[Any]:
     return list(np.split(host, np.cumsum(lengths)[:-1]))
 
 
-def _block(X: Any, y: Any, weights: Any) -> Block:
+def _block(X: Any, y: Any, weights: Any, width: int) -> Block:
     rows = _numbers(X)
+    if rows.ndim != 2 or rows.shape[1] != width:
+        raise ValueError(
+            f"partitions of X must have its {width} columns; got one of shape {rows.shape}. Read "
+            "or make them anew."
+        )
     refuse_masked(y, "y")
-    labels = np.asarray(y)
+    labels = unboxed(np.asarray(y))
     if labels.dtype.kind in "iu":
         labels = labels.astype(np.int64)
     own = np.ones(len(rows)) if weights is None else _numbers(weights, "sample_weight")
