@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from checks import interaction, regression
-from manykernels import MKLClassifier, MKLRegressor
+from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV
 from manykernels.kernels import Precomputed
 from manykernels.losses import Hinge, Huber
 
@@ -94,6 +94,40 @@ def test_bad_targets_and_weights(rng):
         MKLRegressor(alpha=1e-3).fit(X, y, sample_weight=np.zeros(40))
     with pytest.raises(ValueError, match="Negative"):
         MKLRegressor(alpha=1e-3).fit(X, y, sample_weight=-np.ones(40))
+
+
+def test_targets_of_objects(rng):
+    X, y = regression(rng)
+    for target in (y > 0, np.sign(y).astype(int)):
+        model = MKLClassifier(alpha=1e-3, degree=1)
+        plain = model.fit(X, target).predict(X)
+        assert np.array_equal(model.fit(X, target.astype(object)).predict(X), plain)
+        assert model.classes_.dtype == target.dtype
+    with pytest.raises(ValueError, match=r"y must have labels of one kind.*; got int, str"):
+        MKLClassifier(alpha=1e-3).fit(X, np.array([1, "a"] * 20, dtype=object))
+    with pytest.raises(ValueError, match="Unknown label type"):
+        MKLClassifier(alpha=1e-3).fit(X, y.astype(object))
+    records = np.zeros(40, dtype=[("age", float), ("pay", float)])
+    for model in (MKLRegressor(), MKLClassifier()):
+        with pytest.raises(ValueError, match=r"got records of age, pay. Use one .* y\['age'\]"):
+            model.fit(X, records)
+
+
+def test_masked_groups(rng):
+    X, y = regression(rng)
+    groups = np.ma.array(np.arange(40) % 4, mask=np.arange(40) > 30)
+    with pytest.raises(ValueError, match="groups must have no masked values; got 9"):
+        MKLRegressorCV(degree=1).fit(X, y, groups=groups)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_two_rows_told_apart_without_a_loss():
+    """Slopes of the loss are zero, up to rounding, and so are all multipliers."""
+    X = np.array([[0.6, -0.57, 0.6], [1.5, -1.64, 1.5]])
+    options = {"degree": 8, "index_set": "tuples", "standardize_terms": False}
+    for alpha in 10.0 ** np.arange(-14, -6):
+        model = MKLClassifier(p=1, loss="squared_hinge", alpha=alpha, tol=1e-4, **options)
+        assert list(model.fit(X, [1, -1]).predict(X)) == [1, -1]
 
 
 def test_bad_grams(rng):

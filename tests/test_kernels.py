@@ -1,10 +1,14 @@
 import copy
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 
+from manykernels import MKLRegressor
 from manykernels.bases import FeatureBlocks, GramStack
 from manykernels.kernels import Precomputed, check_gram, rbf, refuse_large, resolve, sets
 
@@ -114,6 +118,42 @@ def test_callable_of_wrong_shape(rng):
     X = rng.normal(size=(5, 3))
     with pytest.raises(ValueError, match=r"must return a matrix of shape \(5, 5\)"):
         resolve([lambda A, B: A], NAMES).fit(X, X)
+
+
+@pytest.mark.parametrize(
+    ("change", "got"),
+    [
+        (lambda K: K + 1j, "complex numbers"),
+        (lambda K: np.ma.array(K, mask=K > 1), "masked values"),
+        (lambda K: np.full(K.shape, "a"), "array"),
+        (sparse.csr_array, "<Compressed Sparse Row"),
+    ],
+    ids=["complex", "masked", "text", "sparse"],
+)
+def test_kernel_values_are_real_numbers(change, got, rng):
+    X = rng.normal(size=(5, 3))
+    with pytest.raises(ValueError, match=rf"\) must return real numbers; got {got}"):
+        resolve([lambda A, B: change(A @ B.T)], NAMES).fit(X, X)
+    matrix = Precomputed(change(X @ X.T), "words")
+    with pytest.raises(ValueError, match=rf"kernel 'words' must hold real numbers; got {got}"):
+        resolve([matrix], ["row"]).fit(np.arange(5)[:, None], np.arange(5)[:, None])
+
+
+@pytest.mark.parametrize("size", [1e-290, 1e-200, 1.0, 1e139, 1e200, 1e290])
+def test_kernels_of_any_size_work_or_are_refused(size, rng):
+    X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+    check_gram(size * X @ X.T, "fine")
+    with pytest.raises(ValueError, match="must be positive semi-definite"):
+        check_gram(size * (X @ X.T - np.eye(30)), "low")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for p in (1, 4 / 3, 2):
+            model = MKLRegressor([lambda A, B: size * A @ B.T], degree=1, p=p)
+            if size > 1e140:
+                with pytest.raises(ValueError, match=r"kernel value is .*, of '<lambda>'"):
+                    model.fit(X, y)
+            else:
+                assert np.all(np.isfinite(model.fit(X, y).predict(X)))
 
 
 def test_gram_checks(rng):

@@ -14,6 +14,7 @@ from manykernels.passes import choice as engine
 from manykernels.passes.moments import moments_of
 
 dask = pytest.importorskip("dask")
+pytest.importorskip("dask.bag")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
@@ -357,6 +358,56 @@ def test_times_are_refused_where_the_fit_begins(times, said, rng):
     seconds = lazy["when"] if said == "spans of time" else lazy["when"] - lazy["when"].min()
     numbers = lazy[columns].assign(when=seconds.dt.total_seconds())
     MKLRegressor(degree=1).fit(numbers, lazy["y"])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda part: part[["c", "b", "a"]], r"got \['c', 'b', 'a'\]"),
+        (lambda part: part.rename(columns={"a": "z"}), r"got \['z', 'b', 'c'\]"),
+        (lambda part: part.assign(d=1.0), r"got \['a', 'b', 'c', 'd'\]"),
+        (lambda part: part["a"], "got one of type Series"),
+        (lambda part: part.to_numpy(), "got one of type ndarray"),
+    ],
+    ids=["order", "names", "more", "series", "array"],
+)
+@pytest.mark.parametrize("lazy", [True, False])
+def test_partitions_with_columns_of_their_own(change, said, lazy, rng):
+    """Dask does not look at what a function returns: columns of another order were mistaken."""
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
+    y = frame["a"]
+    parts = [frame[:20], change(frame[20:])]
+    X = dd.from_map(lambda part: part, parts, meta=frame[:0])
+    own = dd.from_map(lambda part: part, [y[:20], y[20:]], meta=y[:0]) if lazy else y
+    with pytest.raises(ValueError, match=rf"partitions of X must have its columns .*; {said}"):
+        MKLRegressor(degree=1).fit(X, own)
+
+
+def test_blocks_of_other_shapes(rng):
+    X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    rows, own = da.from_array(X, chunks=(20, 3)), da.from_array(y, chunks=20)
+    narrow = rows.map_blocks(lambda block: block[:, :2], dtype=float)
+    nothing = rows.map_blocks(lambda block: None, dtype=float, meta=np.empty((0, 0)))
+    for other, shape in ((narrow, r"\(20, 2\)"), (nothing, r"\(\)")):
+        with pytest.raises(
+            ValueError, match=f"X must have its 3 columns; got one of shape {shape}"
+        ):
+            MKLRegressor(degree=1).fit(other, own)
+    for other in (dask.delayed(X), dask.bag.from_sequence(X.tolist())):
+        kind = type(other).__name__
+        with pytest.raises(TypeError, match=f"X must be a Dask array or dataframe; got a {kind}"):
+            MKLRegressor(degree=1).fit(other, own)
+    with pytest.raises(TypeError, match="y must be a Dask array or dataframe; got a Delayed"):
+        MKLRegressor(degree=1).fit(rows, dask.delayed(y))
+
+
+def test_targets_of_objects(rng):
+    X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    rows = da.from_array(X, chunks=(20, 3))
+    for make, target in ((MKLRegressor, y), (MKLClassifier, y > 0)):
+        plain = make(degree=1).fit(rows, da.from_array(target, chunks=20))
+        objects = make(degree=1).fit(rows, da.from_array(target.astype(object), chunks=20))
+        assert np.array_equal(plain.predict(X), objects.predict(X))
 
 
 def test_y_in_memory_is_cut_like_x(rng):

@@ -159,6 +159,13 @@ def test_what_cannot_be_drawn_is_refused(models, display):
         display.from_estimator(make_pipeline(StandardScaler(), MKLRegressor()))
 
 
+def test_calibration_needs_probabilities(models):
+    hinge = MKLClassifier(alpha=0.01, loss="hinge", degree=1).fit(X, y > 0)
+    for model in (models["regressor"][0], make_pipeline(DummyRegressor()).fit(X, y), hinge):
+        with pytest.raises(TypeError, match=r"estimator must be a classifier with predict_proba;"):
+            CalibrationDisplay.from_estimator(model, X, y > 0)
+
+
 @pytest.mark.parametrize("display", [TermsDisplay, NetworkDisplay, HeatmapDisplay])
 def test_a_constant_model_is_said_to_be_one(display):
     model = MKLRegressor(p=1, alpha=1e9).fit(X, y)

@@ -530,6 +530,14 @@ def test_a_file_appears_whole_or_not_at_all(fitted, tmp_path, monkeypatch):
     assert [file.name for file in path.parent.iterdir()] == ["report.html"]
 
 
+def test_targets_of_another_kind_are_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    model = MKLClassifier(alpha=0.01, degree=1).fit(X, np.where(X[:, 0] > 0, "up", "down"))
+    with pytest.raises(ValueError, match="y must be classes of the model, such as 'down'; got"):
+        report.write(model, X, X[:, 0], tmp_path / "a.html")
+
+
 def test_what_is_not_a_model_is_refused(fitted, tmp_path, monkeypatch):
     model, X, y = fitted
     with pytest.raises(TypeError, match="model must be an estimator with terms"):
@@ -587,6 +595,11 @@ def test_two_moments_of_a_day_have_times():
     first, last = two_entries(day, day + 1 / 365.2425 / 24, None, "")
     assert first[:10] == last[:10]
     assert first[10:] != last[10:]
+
+
+def test_moments_beyond_the_calendar_are_years():
+    assert two_entries(290_000.25, 290_001.5, None, "") == ("290000.25", "290001.5")
+    assert two_entries(-5.0, 2022.5, None, "") == ("-5", "2022.5")
 
 
 @pytest.mark.usefixtures("no_figures")

@@ -301,3 +301,13 @@ def test_interrupted_writing_leaves_the_old_file(file, monkeypatch):
     monkeypatch.undo()
     assert file.read_bytes() == before
     assert os.listdir(file.parent) == ["m.mk"]
+
+
+def test_matrices_of_objects_are_not_saved(tmp_path):
+    """The file held them as a list, and the model could not be loaded."""
+    rows = np.arange(20)[:, None]
+    matrix = Precomputed(np.eye(20).astype(object), "words")
+    model = MKLRegressor([matrix], degree=1).fit(rows, rows[:, 0])
+    with pytest.raises(TypeError, match="a model file holds numbers and names"):
+        model.save(tmp_path / "m.mk")
+    assert not list(tmp_path.iterdir())

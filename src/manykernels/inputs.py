@@ -32,7 +32,6 @@ ROUNDING_UNITS = 16
 """A column is constant if its values differ by no more units in the last place of the largest than
 this: what a few operations leave of a constant. Set by judgement, not measured."""
 
-
 VALUE_LENGTH = 200
 """Most characters of a value in a message. Set by judgement."""
 
@@ -192,12 +191,12 @@ def refuse_complex(values: Any, name: str) -> None:
         )
 
 
-def plain_targets(y: Any) -> Any:
-    """Return targets of nullable types, such as Int64, as NumPy has them; others as they are."""
-    kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
-    if kind is None or kind.kind not in "biuf" or y.isna().any():
-        return y
-    return np.asarray(y, dtype=kind)
+def unboxed(values: Array) -> Array:
+    """Return numbers, or truth values, that are objects as NumPy has them; others as they are."""
+    kinds = ("integer", "boolean", "floating", "mixed-integer-float")
+    if values.dtype.kind != "O" or pd.api.types.infer_dtype(values, skipna=False) not in kinds:
+        return values
+    return np.array(values.tolist())  # of objects still, where integers are beyond 64 bits
 
 
 def refuse_bad_targets(y: Any, numeric: bool) -> None:
@@ -212,6 +211,11 @@ def refuse_bad_targets(y: Any, numeric: bool) -> None:
             "y must have one value for each row; got lists of different lengths. Use a list of "
             "numbers or classes."
         ) from None
+    if values.dtype.names:
+        raise ValueError(
+            f"y must have one value for each row; got records of {', '.join(values.dtype.names)}. "
+            f"Use one of them: y[{values.dtype.names[0]!r}]."
+        )
     if y is None or values.dtype.kind not in "fOUSmM":
         return
     gaps = pd.isna(values)

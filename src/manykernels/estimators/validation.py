@@ -19,7 +19,6 @@ from ..backend import beside, on_host, place_of, to_host
 from ..frames import MOST_NAMED, TableEncoder, TableError, filled, not_plain
 from ..inputs import (
     no_table,
-    plain_targets,
     ranges,
     refuse_bad_targets,
     refuse_faint,
@@ -29,12 +28,14 @@ from ..inputs import (
     repeated_name,
     row_weights,
     sound_sparse,
+    unboxed,
     weighted_median,
 )
 from ..kernels import only_linear, uses_widths
+from ..losses import depends_on_errors, refuse_unsound
 from ..losses.classification import class_targets
 from ..rows import MemoryRows, PartedRows, Rows
-from ..rows.dask import is_partitioned, parts_of
+from ..rows.dask import is_partitioned, parts_of, refuse_no_rows
 from ..spec import Spec
 from ..specify import kernels_of
 
@@ -180,15 +181,32 @@ def gather(
             if spec.intercept and np.ptp(targets) == 0:
                 centre = float(targets[0, 0])  # the mean of equal numbers may differ from them
         refuse_target_size(targets, centre)
+        if not depends_on_errors(spec.loss, targets, centre):
+            centre = 0.0
         targets = targets - centre
+    refuse_unsound(spec.loss, targets)
     own = None if groups is None else group_numbers(groups, len(targets))
     ordered = isinstance(getattr(estimator, "cv", None), TimeSeriesSplit)
     about = (classes, names, centre, place, pairwise(estimator), own, ordered)
     return MemoryRows(X, targets, weights, *about)
 
 
+def plain_targets(y: Any) -> Any:
+    """Return targets of nullable types, such as Int64, as NumPy has them; others as they are.
+
+    So it is with numbers and truth values that are objects, as where gaps have been dropped.
+    """
+    if isinstance(y, np.ndarray | pd.Series) and y.dtype.kind == "O" and y.ndim == 1:
+        return unboxed(np.asarray(y))
+    kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if kind is None or kind.kind not in "biuf" or y.isna().any():
+        return y
+    return np.asarray(y, dtype=kind)
+
+
 def group_numbers(groups: Any, count: int) -> Array:
     """Return the number of the group of each row, or say what is wrong with groups."""
+    refuse_masked(groups, "groups")
     values = np.asarray(as_host(groups))
     if values.shape != (count,):
         raise ValueError(
@@ -225,8 +243,10 @@ def _coded(y: Array, weights: Array) -> tuple[Array, Array]:
     try:
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
-    except TypeError:
+    except (TypeError, ValueError) as error:
         kinds = sorted({type(label).__name__ for label in np.asarray(y).tolist()})
+        if isinstance(error, ValueError) and len(kinds) == 1:
+            raise
         raise ValueError(
             f"y must have labels of one kind, so that they have an order; got {', '.join(kinds)}. "
             "Use for instance y.astype(str)."
@@ -241,6 +261,8 @@ def _coded(y: Array, weights: Array) -> tuple[Array, Array]:
 
 
 def _parted(estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any) -> PartedRows:
+    for name, values in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+        refuse_no_rows(values, name)
     if not getattr(estimator, "takes_parts", False):
         raise TypeError(
             f"X must be in memory for {type(estimator).__name__}; got a Dask collection. Use "

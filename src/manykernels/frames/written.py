@@ -287,11 +287,18 @@ def decimal_years(moments: pd.Series) -> Array:
     return 1970 + seconds.to_numpy(dtype=float) / YEAR
 
 
+def moments_of(*years: float) -> list[datetime]:
+    """Return decimal years as moments, to the second; none if one is beyond the calendar."""
+    if not all(MINYEAR <= year < MAXYEAR for year in years):
+        return []
+    return [datetime(1970, 1, 1) + timedelta(seconds=round((y - 1970) * YEAR)) for y in years]
+
+
 def written_years(*years: float) -> list[str]:
     """Return decimal years as dates, with the time of day if one of them is not at midnight."""
-    if not all(MINYEAR <= year < MAXYEAR for year in years):
+    moments = moments_of(*years)
+    if not moments:
         return [f"{year:.10g}" for year in years]
-    moments = [datetime(1970, 1, 1) + timedelta(seconds=round((y - 1970) * YEAR)) for y in years]
     days = all(moment.hour == moment.minute == moment.second == 0 for moment in moments)
     return [f"{moment:%Y-%m-%d}" if days else f"{moment:%Y-%m-%d %H:%M}" for moment in moments]
 

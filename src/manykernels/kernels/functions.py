@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from ..arrays import Array
 from ..backend import HOST, namespace, on_host
+from ..inputs import shown
 from ..memory import refuse_bytes
 
 KernelFunction = Callable[[Array, Array], Array]
@@ -37,7 +38,7 @@ class Precomputed:
 
     def __call__(self, rows: Array, others: Array) -> Array:
         """Return the part of the matrix for two lists of row numbers, of shape (n, 1) each."""
-        gram = np.asarray(self.gram, dtype=float)
+        gram = as_values(self.gram, f"the matrix of the precomputed kernel {self.name!r} must hold")
         if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
             raise ValueError(
                 f"the matrix of the precomputed kernel {self.name!r} must be square; got shape "
@@ -61,6 +62,24 @@ class Precomputed:
         return self
 
 
+def as_values(values: Any, must: str) -> Array:
+    """Return kernel values as an array of floats, or say what is wrong with them.
+
+    ``must`` begins the message: what must hold, or return, real numbers.
+    """
+    got = ""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        got = "masked values"
+    elif np.iscomplexobj(values):
+        got = "complex numbers"
+    else:
+        try:
+            return np.asarray(values, dtype=float)
+        except (TypeError, ValueError):
+            got = shown(values)
+    raise ValueError(f"{must} real numbers; got {got}. Make it a dense array of floats.")
+
+
 def rbf(X: Array, Y: Array) -> Array:
     r"""Gaussian kernel :math:`\exp(-\|x-y\|^2 / (2m))` of m (standardised) columns."""
     gamma = 0.5 / X.shape[1]
@@ -82,13 +101,13 @@ def check_gram(gram: Array, name: str) -> None:
             f"kernel {name!r} must be symmetric; got entries that differ from their mirror images "
             f"by up to {skew:.2g}. Use (K + K.T) / 2 if that is what you mean."
         )
-    shifted = (gram + gram.T) / 2
+    shifted = (gram / size + gram.T / size) / 2  # squares of its entries are numbers
     # Rounding in n x n inner products moves eigenvalues by about 1e-16 n times the largest.
-    shifted[np.diag_indices_from(shifted)] += 1e-8 * float(np.linalg.norm(gram))
+    shifted[np.diag_indices_from(shifted)] += 1e-8 * float(np.linalg.norm(shifted))
     try:
         cho_factor(shifted, lower=True, check_finite=False)
     except LinAlgError:
-        lowest = float(np.linalg.eigvalsh((gram + gram.T) / 2)[0])
+        lowest = size * float(np.linalg.eigvalsh((gram / size + gram.T / size) / 2)[0])
         raise ValueError(
             f"kernel {name!r} must be positive semi-definite; got a matrix with an eigenvalue of "
             f"{lowest:.3g}. A similarity becomes a kernel by clipping its negative eigenvalues."

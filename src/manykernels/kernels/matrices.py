@@ -13,7 +13,7 @@ from ..backend import HOST, beside, filled, on_host
 from ..bases import GramStack
 from ..deadline import check as check_time
 from .base import KernelSet
-from .functions import KernelFunction, Precomputed, check_gram, rbf, refuse_large
+from .functions import KernelFunction, Precomputed, as_values, check_gram, rbf, refuse_large
 
 
 @dataclass
@@ -64,13 +64,15 @@ class FunctionKernels(KernelSet):
 
     def _values(self, j: int, left: Array, right: Array) -> Array:
         """Return what a kernel gives for two sets of rows, as an array of numbers."""
+        name = f"kernels[{j}] ({self.names[j]})"
         try:
-            return np.asarray(self.functions[j](left, right), dtype=float)
+            values = self.functions[j](left, right)
         except (TypeError, AttributeError) as error:
             raise ValueError(
-                f"kernels[{j}] ({self.names[j]}) must take two arrays of rows and return their "
-                f"kernel values as a matrix; got {type(error).__name__}: {error}."
+                f"{name} must take two arrays of rows and return their kernel values as a matrix; "
+                f"got {type(error).__name__}: {error}."
             ) from error
+        return as_values(values, f"{name} must return")
 
     def between(
         self, left: list[Array], right: list[Array], place: Any = HOST, check: bool = False

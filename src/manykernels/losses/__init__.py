@@ -7,6 +7,7 @@ A new loss is one small frozen dataclass with the methods of
 
 from .base import Loss, NonsmoothLoss, ProbabilisticLoss, SmoothLoss
 from .classification import Hinge, Logistic, SquaredHinge
+from .own import depends_on_errors, refuse_unsound
 from .regression import EpsilonInsensitive, Huber, Squared
 
 BY_NAME: dict[str, type[Loss]] = {
@@ -30,4 +31,6 @@ __all__ = [
     "SmoothLoss",
     "Squared",
     "SquaredHinge",
+    "depends_on_errors",
+    "refuse_unsound",
 ]

@@ -72,6 +72,12 @@ class CalibrationDisplay(FigureDisplay):
             y = truth_of(estimator, y)
             estimator, X, _ = taken_apart(estimator, X)
         refuse_unfitted(estimator)
+        if not hasattr(estimator, "predict_proba"):
+            raise TypeError(
+                "estimator must be a classifier with predict_proba; got "
+                f"{type(estimator).__name__}. Use PredictionsDisplay, or a classifier with "
+                "loss='logistic'."
+            )
         classes = estimator.classes_
         chances = estimator.predict_proba(X)
         targets = column_or_1d(y)

@@ -22,7 +22,7 @@ from ..estimators.validation import column_names
 from ..frames import TableEncoder
 from ..function import AnovaTerms, Terms, mattering
 from ..how_sure import HowSure, how_sure_of
-from ..inputs import refuse_target_size
+from ..inputs import refuse_target_size, shown
 from ..limits import SHOWN_ROWS
 from ..registry import ESTIMATORS
 from ..words import count, plural
@@ -297,6 +297,11 @@ def subject_of(
         )
     if not estimator.labelled:
         _refuse_no_numbers(targets)
+    elif not set(estimator.classes_.tolist()) & set(targets.tolist()):
+        raise ValueError(
+            f"y must be classes of the model, such as {estimator.classes_.tolist()[0]!r}; got "
+            f"{shown(targets[0])}. Give the column that the model predicts."
+        )
     names = column_names(estimator)
     known = {name: value for name, value in (levels or {}).items() if name in names}
     summary = {} if summary is None else summary

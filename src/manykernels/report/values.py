@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
 from typing import Any
 
 from ..frames.dates import HOUR
-from ..frames.written import YEAR
+from ..frames.written import moments_of
 from ..words import MINUS, number
 
 FEWEST_DIGITS, MOST_DIGITS = 3, 17
@@ -66,10 +65,9 @@ def two_dates(low: float, high: float) -> tuple[str, str]:
     >>> two_dates(2019.855, 2022.5)
     ('2019-11-09', '2022-07-02')
     """
-    moments = [
-        datetime(1970, 1, 1) + timedelta(seconds=round((value - 1970) * YEAR))
-        for value in (low, high)
-    ]
+    moments = moments_of(low, high)
+    if not moments:
+        return f"{low:.10g}", f"{high:.10g}"
     first, last = moments
     if first == last or first.date() != last.date():
         return first.date().isoformat(), last.date().isoformat()

@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from ..inputs import shown
+
 TARGET, WEIGHT = "\0target", "\0weight"
 """Names of the columns that carry targets and sample weights through a dataframe: a column of the
 user's cannot have them."""
@@ -36,6 +38,24 @@ def laid_beside(X: Any, columns: dict[str, Any], empty: Callable[[Any], Any]) ->
         enforce_metadata=False,
         meta=meta,
     )
+
+
+def of_columns(X: Any, empty: Callable[[Any], Any]) -> Any:
+    """Return a Dask dataframe of which each partition is refused unless it has its columns."""
+    names, meta = list(X.columns), empty(X)
+    return X.map_partitions(_with_columns, names, enforce_metadata=False, meta=meta)
+
+
+def _with_columns(part: Any, names: list[Any]) -> Any:
+    """Return one partition if it has the columns of the dataframe, in their order."""
+    found = list(part.columns) if hasattr(part, "columns") else None
+    if found != names:
+        got = f"one of type {type(part).__name__}" if found is None else shown(found)
+        raise ValueError(
+            f"partitions of X must have its columns {shown(names)}, in this order; got {got}. Read "
+            "or make them anew."
+        )
+    return part
 
 
 def _cut_like(X: Any, column: Any, name: str) -> Any:

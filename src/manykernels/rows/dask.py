@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..inputs import no_table, refuse_complex, refuse_masked
+from ..inputs import no_table, refuse_complex, refuse_masked, unboxed
 from ..passes import Block
-from .beside import TARGET, WEIGHT, laid_beside, other_partitions, refuse_times
+from .beside import TARGET, WEIGHT, laid_beside, of_columns, other_partitions, refuse_times
 
 FAN_IN = 8
 """Results of parts that are added up in one task of the tree of sums. Set by judgement."""
@@ -27,6 +27,16 @@ milliseconds."""
 def is_partitioned(X: Any) -> bool:
     """Tell whether rows are a Dask array or dataframe."""
     return "dask" in sys.modules and type(X).__module__.split(".")[0] in ("dask", "dask_expr")
+
+
+def refuse_no_rows(values: Any, name: str) -> None:
+    """Raise TypeError for a Dask collection without rows of numbers: a bag, something delayed."""
+    kind = type(values)
+    if is_partitioned(values) and kind.__module__.split(".")[1:2] in (["bag"], ["delayed"]):
+        raise TypeError(
+            f"{name} must be a Dask array or dataframe; got a {kind.__name__}. Make it one, for "
+            f"instance with dask.array.from_delayed, or use {name}.compute()."
+        )
 
 
 def _dask() -> Any:
@@ -170,6 +180,8 @@ def parts_of_blocks(make: Callable[..., Block], arguments: Sequence[tuple[Any, .
 def parts_of(X: Any, y: Any, sample_weight: Any) -> Parts:
     """Return Dask rows as parts; y and weights may also be ordinary arrays."""
     dask = _dask()
+    if hasattr(X, "columns"):
+        X = of_columns(X, _empty)
     if hasattr(y, "columns") and y.ndim == 2 and len(y.columns) == 1:
         y = y[y.columns[0]]
     lazy = [X, y] if sample_weight is None else [X, y, sample_weight]
@@ -181,23 +193,28 @@ def parts_of(X: Any, y: Any, sample_weight: Any) -> Parts:
         for name, values in (("y", y), ("sample_weight", sample_weight))
     ]
     return Parts(
-        [dask.delayed(_block)(*row) for row in zip(blocks, *columns, strict=True)],
+        [dask.delayed(_block)(*row, X.shape[1]) for row in zip(blocks, *columns, strict=True)],
     )
 
 
 def _frame_parts(X: Any, y: Any, sample_weight: Any) -> Parts:
     """Return a dataframe and columns beside it as parts; see ``beside.py``."""
-    from dask.dataframe.dispatch import make_meta
-
-    whole = laid_beside(X, {TARGET: y, WEIGHT: sample_weight}, make_meta)
+    whole = laid_beside(X, {TARGET: y, WEIGHT: sample_weight}, _empty)
     delayed = _dask().delayed
     return Parts([delayed(_frame_block)(part) for part in whole.to_delayed()])
+
+
+def _empty(collection: Any) -> Any:
+    """Return a collection's kinds of columns, without rows."""
+    from dask.dataframe.dispatch import make_meta
+
+    return make_meta(collection)
 
 
 def _frame_block(frame: Any) -> Block:
     weights = frame.pop(WEIGHT) if WEIGHT in frame else None
     y = frame.pop(TARGET)
-    return _block(frame, y, weights)
+    return _block(frame, y, weights, frame.shape[1])
 
 
 def _delayed(values: Any) -> list[Any]:
@@ -223,10 +240,15 @@ def _aligned(values: Any, name: str, X: Any, count: int) -> list[Any]:
     return list(np.split(host, np.cumsum(lengths)[:-1]))
 
 
-def _block(X: Any, y: Any, weights: Any) -> Block:
+def _block(X: Any, y: Any, weights: Any, width: int) -> Block:
     rows = _numbers(X)
+    if rows.ndim != 2 or rows.shape[1] != width:
+        raise ValueError(
+            f"partitions of X must have its {width} columns; got one of shape {rows.shape}. Read "
+            "or make them anew."
+        )
     refuse_masked(y, "y")
-    labels = np.asarray(y)
+    labels = unboxed(np.asarray(y))
     if labels.dtype.kind in "iu":
         labels = labels.astype(np.int64)
     own = np.ones(len(rows)) if weights is None else _numbers(weights, "sample_weight")

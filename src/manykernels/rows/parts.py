@@ -19,6 +19,7 @@ from ..function import scaled
 from ..inputs import LARGEST_VALUE, ranges, refuse_faint, refuse_large, refuse_target_size
 from ..kernels import KernelSet, resolve
 from ..limits import MAP_ROWS
+from ..losses import depends_on_errors, refuse_unsound
 from ..objective import Problem
 from ..passes import Block, Recipe, fits_of, is_quick, refusal
 from ..passes.base import LIGHT_FOLDS
@@ -285,7 +286,12 @@ class PartedPrepared:
         example = np.zeros((1, len(summary.mean))) if mean is None else mean[None, :]
         bases = self.kernels.on(scaled(scaler, example), example).without_rows()
         family: Any = spec.family(bases, self.kernels, degree, p)
-        centre = summary.centre if spec.intercept and not len(classes) else 0.0
+        centre = 0.0
+        if not len(classes):
+            some = np.array([[summary.centre]])
+            if spec.intercept and depends_on_errors(spec.loss, some, summary.centre):
+                centre = summary.centre
+            refuse_unsound(spec.loss, some - centre)
         return Recipe(
             self.kernels,
             mean,

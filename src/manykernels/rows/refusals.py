@@ -28,9 +28,9 @@ def refuse_overflow(bases: Bases, degree: int, names: Sequence[str]) -> None:
     """Raise ValueError if products of features or kernel values would overflow."""
     if isinstance(bases, WidthRows):
         return  # no value of their kernels is above one
-    power = 2 * degree if bases.explicit else degree
     largest = largest_size(bases.matrix)
-    if largest > 1 and power * np.log10(largest) > LARGEST_EXPONENT:
+    # Squares of features are kernel values; matrices of these are squared in their turn.
+    if largest > 1 and 2 * degree * np.log10(largest) > LARGEST_EXPONENT:
         raise ValueError(
             f"X has values so large that products of degree {degree} overflow; the largest base "
             f"feature or kernel value is {largest:.3g}, of {_largest_kernel(bases, names)!r}. Use "

@@ -75,7 +75,7 @@ class Encoder:
         return self._object(value, place)
 
     def _array(self, value: Array, place: str) -> Any:
-        if value.dtype == object:
+        if value.dtype == object and value.ndim == 1:
             return {"$objects": [self.encode(part, place) for part in value.ravel().tolist()]}
         if value.dtype.hasobject or value.dtype.kind not in "biufU":
             raise UnstorableError(f"{place} is an array of {value.dtype}")

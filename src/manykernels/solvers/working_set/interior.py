@@ -83,6 +83,8 @@ def solve_interior(problem: Problem, kernels: KernelList, tol: float) -> tuple[A
         masses = np.einsum("mnc,nc->m", responses, solution.alpha)
         gradients = problem.strength / 2 * masses
         largest = float(masses.max())
+        if not largest > 0:  # slopes of the loss are zero, up to rounding: no weight matters
+            break
         if problem.gap(solution.objective, solution.alpha, largest, solution.intercept)[1] <= tol:
             break
         if z is None:
