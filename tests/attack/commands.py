@@ -236,7 +236,7 @@ OPTIONS = {
     "keep": ["z", "a", ""],
     "missing": ["", "drop", "refuse"],
     "na": ["?", "", "up", "nan"],
-    "encoding": ["", "x", "latin-1", "utf-16", "rot13", "hex", "ascii", "utf-7"],
+    "encoding": ["", "x", "latin-1", "utf-16", "rot13", "hex", "ascii", "utf-7", "\0", "\udcff"],
     "separator": ["", ";", ",,", "\n", "\t", '"', "é", " "],
     "max-rows": ["-1", "0", "19", "20", "x", "9" * 30],
     "memory": ["", "0", "-1GB", "x", "1TB", "2 GB", "1e400GB", "nan"],

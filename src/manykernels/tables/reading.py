@@ -148,6 +148,10 @@ def _text(
             "--separator must be one character, and no line break, quote or zero; got "
             f"{separator!r}. Use ',' or ';'."
         )
+    try:
+        "a".encode(encoding)
+    except (LookupError, ValueError):  # ValueError: characters that no name of a codec may have
+        raise TableError(f"--encoding {encoding!r} is unknown. Use utf-8 or cp1252.") from None
     _refuse_disguised(path, zipped, encoding)
     try:
         with _opened(path, zipped, encoding) as file:
@@ -197,8 +201,6 @@ def _text(
             f"{path} is not {encoding} text: {error}. Leave --encoding out, or use utf-16-le or "
             "utf-16-be for text without a mark."
         ) from None
-    except LookupError:
-        raise TableError(f"--encoding {encoding!r} is unknown. Use utf-8 or cp1252.") from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error) as error:
         reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
         raise TableError(
