@@ -7,6 +7,7 @@ from sklearn.svm import SVC, SVR
 
 from checks import LOSSES, random_problem
 from manykernels.dual import Columns, FeatureSystem, GramSystem, solve
+from manykernels.dual.systems import factorise
 from manykernels.losses import (
     EpsilonInsensitive,
     Hinge,
@@ -238,3 +239,9 @@ def test_rows_of_little_weight_keep_their_curvature(loss, intercept, width, stre
             warnings.simplefilter("error")
             solution = solve(problem, system)
         assert solution.objective <= problem.risk(np.zeros_like(y)) * (1 + 1e-9)
+
+
+def test_matrices_with_entries_below_zero_by_rounding_have_a_factor():
+    factor, added = factorise(np.diag([1.0, 2.0, -0.1]))
+    np.testing.assert_array_equal(added > 0, True)
+    assert np.all(np.isfinite(factor.solve(np.ones((3, 1)))))

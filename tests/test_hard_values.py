@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from manykernels import MKLClassifier, MKLRegressor, MKLRegressorCV
 from manykernels.baselines import HierarchicalKernelLearning, UniformProductKernel
 from manykernels.inputs import LARGEST_VALUE, constant_columns, sound_sparse
+from manykernels.losses import EpsilonInsensitive
 
 generator = np.random.default_rng(0)
 X = generator.normal(size=(40, 3))
@@ -277,3 +278,21 @@ def test_folds_without_weight():
     weights[:8] = 0.0
     with pytest.raises(ValueError, match=r"Drop the rows of weight zero, mix the rows"):
         MKLRegressorCV(cv=5, degree=1).fit(X, y, weights)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("y", "weights"),
+    [
+        ([2e-100, 1e-100, 1e-100, 0.0], None),
+        ([2e-100, 1e-100, 1e-100, 0, 0, 0, 0, 0, 0, 2e-100], [2.0, 1, 1, 0, 0, 0, 0, 0, 0, 2]),
+        ([1.0, 1, 2, 2, 0, 0, 2], [0.0, 0, 0, 1, 0, 1, 2e8]),
+    ],
+)
+def test_kinked_losses_where_rounding_is_all_there_is_to_solve(y, weights):
+    """Targets far below the strength, or a row that has all the weight: errors from inside."""
+    X, y = np.random.default_rng(0).normal(size=(len(y), 1)), np.array(y)
+    model = MKLRegressor(loss=EpsilonInsensitive(0.0), degree=1, max_iter=40, random_state=0)
+    errors = np.abs(model.fit(X, y, sample_weight=weights).predict(X) - y)
+    assert np.average(errors, weights=weights) <= model.objective_ * (1 + 1e-6)
+    assert model.gap_ >= 0

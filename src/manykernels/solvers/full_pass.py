@@ -203,6 +203,8 @@ class FullPass:
         if not 0 < largest < np.inf:
             return theta
         live = (theta > 0) & (gradients > ROUNDED_GRADIENT * largest)
+        if not live.any():  # what is left of them is rounding
+            return theta
         x = np.log(theta[live])
         slope = np.log(gradients[live] / largest)
         y = (2 * x + slope) / (nu + 1) if nu < BOLD_EXPONENT else (x + slope) / nu
