@@ -6,7 +6,7 @@ A new loss is one small frozen dataclass with the methods of
 """
 
 from .base import Loss, NonsmoothLoss, ProbabilisticLoss, SmoothLoss
-from .classification import Hinge, Logistic, SquaredHinge
+from .classification import Hinge, Logistic, SquaredHinge, class_losses, log_chances
 from .regression import EpsilonInsensitive, Huber, Squared
 
 BY_NAME: dict[str, type[Loss]] = {
@@ -30,4 +30,6 @@ __all__ = [
     "SmoothLoss",
     "Squared",
     "SquaredHinge",
+    "class_losses",
+    "log_chances",
 ]
