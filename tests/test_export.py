@@ -5,6 +5,7 @@ import calendar
 import datetime as dt
 import re
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -169,6 +170,18 @@ def test_classes(loss, classes):
     kernels = [("polynomial", [0]), ("categorical", [1]), ("spline", [2])]
     model = MKLClassifier(kernels=kernels, degree=1, p=1, alpha=0.1, loss=loss).fit(X, label)
     check(model, np.concatenate([X[:30], 50 * X[:10]]))
+
+
+def test_classes_with_a_softmax():
+    X, y = data()
+    label = np.digitize(y, [-0.7, 0.7])
+    kernels = [("polynomial", [0]), ("categorical", [1]), ("spline", [2])]
+    model = MKLClassifier(kernels=kernels, degree=1, p=1, alpha=0.1).fit(X, label)
+    plain = model.predict_proba(X)
+    model.function_ = replace(model.function_, softmax=True)
+    assert not np.allclose(model.predict_proba(X), plain)
+    check(model, np.concatenate([X[:30], 50 * X[:10], 1e4 * X[:10]]))
+    assert r"q_{c} &= e^{f_{c}}" in export.to_latex(model)
 
 
 def mean_table(rows=200):

@@ -257,10 +257,34 @@ def test_any_other_value_is_refused_or_harmless(files, name, tmp_path):
         except ModelFileError:
             done += 1
             continue
+        if places[place][-1:] == ("device",) and value is not None:  # may be one of another machine
+            with pytest.raises((ValueError, ImportError), match="device=None for the CPU"):
+                model.predict(rows)
+            continue
         assert len(model.predict(rows)) == len(rows), (places[place], value)
         if name != "table":
             model.explain(3)
     assert done > 20
+
+
+@pytest.mark.parametrize("value", [-1, [], {"$array": 0}])
+def test_a_device_that_is_no_name_is_refused(files, value, tmp_path):
+    manifest, contents = unpacked(files["classes"])
+    path = next(p for p in nodes(manifest["model"]) if p[-1:] == ("device",))
+    other = {**manifest, "model": replaced(manifest["model"], path, value)}
+    sealed(tmp_path / "m.mk", other, contents)
+    with pytest.raises(ModelFileError):
+        load(tmp_path / "m.mk")
+
+
+@pytest.mark.parametrize("value", [None, 1, "yes", []])
+def test_a_softmax_is_true_or_false(files, value, tmp_path):
+    manifest, contents = unpacked(files["classes"])
+    path = next(p for p in nodes(manifest["model"]) if p[-1:] == ("softmax",))
+    other = {**manifest, "model": replaced(manifest["model"], path, value)}
+    sealed(tmp_path / "m.mk", other, contents)
+    with pytest.raises(ModelFileError):
+        load(tmp_path / "m.mk")
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -163,7 +163,8 @@ def loss_name(estimator: Any) -> str:
 
 def loss_meaning(estimator: Any) -> str:
     """Return what the losses are by which kinds of models were compared, in a sentence."""
-    said = f"the loss compared is {loss_name(estimator)}"
+    logistic = isinstance(estimator.loss, Logistic) or estimator.loss == "logistic"
+    said = f"the loss compared is {'the log loss' if logistic else loss_name(estimator)}"
     if not estimator.labelled:
         return f"{said}: the root of twice its mean is an RMSE."
     return f"{said}; 'ridge' is logistic regression with a ridge penalty."

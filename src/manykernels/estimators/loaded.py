@@ -44,6 +44,8 @@ def refuse_unusable(estimator: Any) -> None:
     there are, and some rows around the means of the columns must have predictions.
     """
     refuse_fields(estimator, FITTED, "the model")
+    if not isinstance(getattr(estimator, "device", None), str | None):
+        raise TypeError("device of the model is no name")
     function: Function = estimator.function_
     widths = function.kernels.free_widths  # whose kernels have no shares
     # Scales of constant columns may be infinite; they are looked at below.

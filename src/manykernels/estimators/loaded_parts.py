@@ -34,7 +34,7 @@ def refuse_unsound_parts(function: Function, columns: int) -> None:
     ``columns`` is the number of columns of numbers that the function is of. Everything that
     numbers of columns, of cells or of kernels are computed from is looked at.
     """
-    kinds = {"kernels": KernelSet, "predictor": Predictor, "classes": np.ndarray}
+    kinds = {"kernels": KernelSet, "predictor": Predictor, "classes": np.ndarray, "softmax": bool}
     refuse_fields(function, kinds, "the function")
     for one, where in parts_of(function, "the function"):
         if isinstance(one, KernelSet):

@@ -151,7 +151,7 @@ class Formula:
         One for each output.
     classes : list
         Classes; none for numbers. Two have one output, positive for the second.
-    link : {"", "logistic", "linear"}
+    link : {"", "logistic", "linear", "exponential"}
         How outputs become probabilities, if they do.
     names : tuple of str
         Names of all columns of the table, in use or not.
@@ -255,6 +255,8 @@ def _link(estimator: Any) -> str:
     if not estimator.labelled:
         return ""
     loss = resolve_loss(estimator.loss, labelled=True)
+    if estimator.function_.softmax:
+        return "exponential"
     if isinstance(loss, Logistic):
         return "logistic"
     if not isinstance(loss, ProbabilisticLoss):

@@ -235,6 +235,8 @@ def _moment(source: Source) -> str:
 
 
 def _chance(link: str, f: str) -> str:
+    if link == "exponential":
+        return rf"e^{{{f}}}"
     if link == "logistic":
         return rf"\frac{{1}}{{1 + e^{{-{f}}}}}"
     return _between(rf"\frac{{1 + {f}}}{{2}}", "0", "1")

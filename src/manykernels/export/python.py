@@ -151,11 +151,16 @@ def _outcome(formula: Formula) -> str:
     else:
         text += "    return CLASSES[max(range(len(total)), key=total.__getitem__)]\n"
     if formula.link:
-        chance = f"_{formula.link}"
+        chances = f"    chances = [_{formula.link}(value) for value in decision(row)]\n"
+        if formula.link == "exponential":  # those of the largest value are one
+            chances = (
+                "    total = decision(row)\n"
+                "    chances = [math.exp(value - max(total)) for value in total]\n"
+            )
         text += (
             "\n\ndef predict_proba(row):\n"
             '    """Return the probabilities of the classes of a row, by class; see decision."""\n'
-            f"    chances = [{chance}(value) for value in decision(row)]\n"
+            f"{chances}"
             "    if len(chances) == 1:\n"
             "        chances = [1 - chances[0], chances[0]]\n"
             "    whole = sum(chances)\n"

@@ -364,6 +364,8 @@ def _chance_names(formula: Formula) -> list[str]:
 
 
 def _chances(formula: Formula) -> list[str]:
+    if formula.link == "exponential":
+        return _softmax(formula)
     single = []
     for o in range(len(formula.constants)):
         t = f"p.t{o}"
@@ -383,3 +385,14 @@ def _chances(formula: Formula) -> list[str]:
         f"AS {name}"
         for one, name in zip(single, names, strict=True)
     ]
+
+
+def _softmax(formula: Formula) -> list[str]:
+    """Return probabilities by differences of outputs: exponentials of these may be infinite."""
+    outputs = range(len(formula.constants))
+    columns = []
+    for o, name in zip(outputs, _chance_names(formula), strict=True):
+        gaps = [clipped(f"(p.t{k} - p.t{o})", -700.0, 700.0) for k in outputs]
+        whole = balanced([f"exp({gap})" for gap in gaps])
+        columns.append(f"1 / ({whole}) AS {identifier(name)}")
+    return columns

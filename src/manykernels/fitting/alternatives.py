@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..notices import notify, setting
 from ..registry import AUTO
 from ..rows import Prepared
 from ..spec import Spec, Widths
-from .crossval import Choice, crossval, splits_of
+from .crossval import Choice, crossval, fold_losses, splits_of
 from .default_folds import distinct_rows
 from .progress import choosing, current
 
@@ -134,7 +134,7 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
             late = True
             continue
         shared, found[one.label] = common, (choice, prepared if whole else None)
-        losses = {label: _losses(spec, own[0], judged, shared) for label, own in found.items()}
+        losses = {label: fold_losses(spec, own[0], judged, shared) for label, own in found.items()}
         best = min(losses, key=lambda label: losses[label].sum())
         for label, (known, _) in found.items():  # what is not the best so far holds no rows
             if label not in (best, able[0].label):
@@ -281,20 +281,6 @@ def _judged(spec: Spec, rows: Any) -> tuple[Any, list[tuple[Array, Array]]]:
         drawn = np.sort(np.concatenate([train, test]))
         judged = rows.split(drawn, drawn)[0]
     return judged, splits_of(search, judged)
-
-
-def _losses(spec: Spec, choice: Choice, rows: Any, shared: Collection[int]) -> Array:
-    """Return what each row left out adds to the mean loss over some folds, in their order."""
-    parts = []
-    for fold in choice.folds:
-        if fold.number not in shared:
-            continue
-        weights = rows.weights[fold.test]
-        share = weights / weights.sum() / len(shared)
-        assert fold.predictions is not None
-        values = spec.loss.value(rows.y[fold.test], fold.predictions - rows.centre)
-        parts.append(share * values.sum(axis=1))
-    return np.concatenate(parts)
 
 
 def _taken(losses: dict[str, Array]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from ..arrays import Array
 from ..backend import error_of_mean, generator
 from ..deadline import OutOfTimeError, keeping
 from ..function import Predictor
+from ..losses import Logistic, class_losses
 from ..notices import InterruptedWarning, notify, setting
 from ..rows import Fits, Prepared, Rows
 from ..spec import Search, Spec
@@ -60,6 +61,8 @@ class Choice:
         What was chosen: degree, exponent, and strength or number of terms.
     folds : tuple of FoldModel
         The models of the chosen setting; not stored in model files.
+    softmax : bool
+        Whether the softmax of decision values is the better probability of more than two classes.
     """
 
     candidates: list[Candidate]
@@ -71,6 +74,7 @@ class Choice:
     p: float
     size: Any
     folds: tuple[FoldModel, ...] = ()
+    softmax: bool = False
 
     def predictions(self, count: int) -> Array:
         """Return out-of-fold predictions of ``count`` rows, of shape (count, c).
@@ -162,7 +166,40 @@ def crossval(spec: Spec, rows: Rows) -> tuple[Choice, Prepared, bool]:
             kind,
         )
     choice = _choose(search, candidates, paths, spec.greedy is not None)
+    choice = replace(choice, softmax=_softmax(spec, rows, choice))
     return choice, ready[choice.degree], by_user
+
+
+def _softmax(spec: Spec, rows: Any, choice: Choice) -> bool:
+    """Tell whether the softmax of decision values is the better probability of rows left out."""
+    known = all(fold.predictions is not None for fold in choice.folds)
+    if len(rows.classes) <= 2 or not isinstance(spec.loss, Logistic) or not known:
+        return False
+    ways = (False, True)
+    plain, softmax = (fold_losses(spec, replace(choice, softmax=way), rows) for way in ways)
+    return bool(softmax.sum() < plain.sum())
+
+
+def fold_losses(
+    spec: Spec, choice: Choice, rows: Any, shared: Collection[int] | None = None
+) -> Array:
+    """Return what each row left out adds to the mean loss over folds, in their order.
+
+    That of more than two classes with logistic probabilities is their log loss. ``shared`` are the
+    numbers of the folds that count, by default all.
+    """
+    parts = []
+    folds = [fold for fold in choice.folds if shared is None or fold.number in shared]
+    for fold in folds:
+        weights = rows.weights[fold.test]
+        share = weights / weights.sum() / len(folds)
+        assert fold.predictions is not None
+        y, values = rows.y[fold.test], fold.predictions - rows.centre
+        if len(rows.classes) > 2 and isinstance(spec.loss, Logistic):
+            parts.append(share * class_losses(y, values, choice.softmax))
+        else:
+            parts.append(share * spec.loss.value(y, values).sum(axis=1))
+    return np.concatenate(parts)
 
 
 def splits_of(search: Search, rows: Rows) -> list[tuple[Array, Array]]:

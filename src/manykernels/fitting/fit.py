@@ -112,7 +112,9 @@ def settle(spec: Spec, rows: Rows, choice: Choice, prepared: Prepared | None) ->
     choice = replace(choice, folds=tuple(replace(fold, result=None) for fold in choice.folds))
     if settled.slot is not None:
         settled = settled.kept_at(setting_digits(settled))
-    return replace(weigh(settled, rows, prepared, start), choice=choice)
+    found = weigh(settled, rows, prepared, start)
+    function = replace(found.function, softmax=choice.softmax)
+    return replace(found, function=function, choice=choice)
 
 
 def weigh(spec: Spec, rows: Rows, prepared: Prepared, start: Result | None = None) -> Outcome:

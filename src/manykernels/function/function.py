@@ -40,12 +40,16 @@ class Function:
         The function of the base kernels.
     classes : ndarray
         The classes, empty for real targets.
+    softmax : bool
+        Whether probabilities of more than two classes are proportional to the exponentials of their
+        decision values, not to the logistic probability of each against the others.
     """
 
     kernels: KernelSet
     scaler: StandardScaler | None
     predictor: Learnt
     classes: Array
+    softmax: bool = False
 
     @property
     def holds_rows(self) -> bool:

@@ -6,7 +6,7 @@ A new loss is one small frozen dataclass with the methods of
 """
 
 from .base import Loss, NonsmoothLoss, ProbabilisticLoss, SmoothLoss
-from .classification import Hinge, Logistic, SquaredHinge
+from .classification import Hinge, Logistic, SquaredHinge, class_losses, log_chances
 from .own import depends_on_errors, refuse_unsound
 from .regression import EpsilonInsensitive, Huber, Squared
 
@@ -31,6 +31,8 @@ __all__ = [
     "SmoothLoss",
     "Squared",
     "SquaredHinge",
+    "class_losses",
     "depends_on_errors",
+    "log_chances",
     "refuse_unsound",
 ]

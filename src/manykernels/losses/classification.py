@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, logit, xlogy
+from scipy.special import expit, log_expit, logit, logsumexp, xlogy
 
 from ..arrays import Array
 from .base import DOMAIN_SLACK
@@ -109,6 +109,28 @@ class Logistic:
     def probability(self, f: Array) -> Array:
         """Return the probability of the class +1."""
         return expit(f)
+
+
+def log_chances(f: Array, softmax: bool) -> Array:
+    r"""Return the logarithms of probabilities of more than two classes, which add up to one.
+
+    They are proportional to :math:`1 / (1 + e^{-f})`, the logistic probability of each class
+    against the others, or with ``softmax`` to :math:`e^f`.
+
+    Parameters
+    ----------
+    f : ndarray of shape (n, classes)
+        Decision values.
+    softmax : bool
+        Which of the two.
+    """
+    values = f if softmax else log_expit(f)
+    return values - logsumexp(values, axis=1, keepdims=True)
+
+
+def class_losses(y: Array, f: Array, softmax: bool) -> Array:
+    """Return the log loss of each row, with the column of -1 and +1 of each class as ``y``."""
+    return -np.where(y > 0, log_chances(f, softmax), 0.0).sum(axis=1)
 
 
 def class_targets(codes: Array, count: int) -> Array:
