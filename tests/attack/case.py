@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import manykernels
+from manykernels.inputs import LEAST_WEIGHT
 
 from .oracle import Verdict, require
 
@@ -76,7 +77,9 @@ def constant(model, y, weights, predicted):
     if getattr(model, "gap_kind_", "none") in ("none", "estimate") or model.loss != "squared":
         return
     s = np.ones(len(y)) * (1.0 if weights is None else np.asarray(weights, dtype=float))
-    s = s / s.max() / np.sum(s / s.max())
+    s = s / s.max()
+    s[s <= LEAST_WEIGHT * (1 + 1e-9)] = 0  # which count as zero; one of just that size may, too
+    s = s / np.sum(s)
     middle = s @ y if model.fit_intercept else 0.0
     spread = s @ (y - middle) ** 2 / 2
     least = model.objective_ * (1 - model.gap_)
