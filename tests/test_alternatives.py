@@ -121,6 +121,12 @@ def test_widths_are_free_where_all_columns_are_categories(rng, kernels, kind, tm
     assert np.array_equal(load(tmp_path / "m.mk").predict(X), model.predict(X))
 
 
+def test_rows_that_are_counted_once_are_called_different_rows(rng):
+    X = np.tile(rng.normal(size=(12, 2)), (5, 1))
+    model = MKLRegressor().fit(X, X[:, 0])
+    assert model.chosen_ == "'ridge' without a comparison: there are 12 different rows only."
+
+
 def test_the_strength_is_chosen_where_all_columns_are_categories(rng):
     X, y = answers(rng)
     noise = rng.permutation(y)
