@@ -54,7 +54,7 @@ def test_the_simplest_comes_first_and_only_what_fits_is_tried():
 class Table:
     """As much of rows as the planning of a fit asks for."""
 
-    in_memory = True
+    in_memory, count = True, 30
 
     def __init__(self, columns):
         self.names, self.X = ["x"] * columns, np.zeros((1, 1))
