@@ -170,7 +170,7 @@ class Versus:
             return []
         other = "another linear model" if self.straight else "a linear model"
         first = "this model is linear, and " if self.straight else ""
-        ahead = self.linear.amount / self.loss
+        ahead = self.linear.amount / self.loss if self.loss > 0 else 0.0
         if abs(ahead) < ALIKE:
             alike = f"predicts as well on {where}: the difference is within two standard errors."
             return [f"{first}{other} {alike}"]
