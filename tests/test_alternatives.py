@@ -62,7 +62,7 @@ def test_the_simplest_comes_first_and_only_what_fits_is_tried():
 class Table:
     """As much of rows as the planning of a fit asks for."""
 
-    in_memory = True
+    in_memory, count = True, 30
 
     def __init__(self, columns):
         self.names, self.X = ["x"] * columns, np.zeros((1, 1))
@@ -127,6 +127,12 @@ def test_widths_are_free_where_all_columns_are_categories(rng, kernels, kind, tm
     assert model.score(X[120:], y[120:]) > (0.8 if kind is MKLClassifier else 0.5)
     model.save(tmp_path / "m.mk")
     assert np.array_equal(load(tmp_path / "m.mk").predict(X), model.predict(X))
+
+
+def test_rows_that_are_counted_once_are_called_different_rows(rng):
+    X = np.tile(rng.normal(size=(12, 2)), (5, 1))
+    model = MKLRegressor().fit(X, X[:, 0])
+    assert model.chosen_ == "'ridge' without a comparison: there are 12 different rows only."
 
 
 def test_the_strength_is_chosen_where_all_columns_are_categories(rng):

@@ -49,6 +49,19 @@ def test_copies_are_those_of_values_and_targets():
     assert units_of(wide, np.arange(4.0)).tolist() == [0, 1, 2, 3]
 
 
+def test_rows_alike_by_chance_are_observations_of_their_own(rng):
+    """Of 24 kinds of rows none is left out of training: the score would be that of new kinds."""
+    X = pd.DataFrame({"a": rng.choice(list("uvw"), 200), "b": rng.choice(list("pq"), 200)})
+    X["c"] = rng.integers(0, 4, size=200)
+    y = np.where((X["a"] == "u") ^ (X["b"] == "p"), 1.0, 0.0)  # without noise
+    assert units_of(X, y).tolist() == list(range(200))
+    split = split_table(X.assign(y=y), Settings("y"))
+    assert not any("copies" in note for note in split.notes)
+    numbers = X.assign(d=rng.normal(size=200))  # here they are copies
+    twice = pd.concat([numbers, numbers], ignore_index=True)
+    assert units_of(twice, np.tile(y, 2)).tolist() == [*range(200), *range(200)]
+
+
 def test_columns_of_lists_are_left_to_be_refused():
     assert units_of(pd.DataFrame({"a": [[1], [1]]}), np.zeros(2)).tolist() == [0, 1]
 

@@ -351,8 +351,8 @@ def test_report_says_it_in_words_and_in_a_table(rows, model, test, tmp_path):
     assert {"d", "e"} in [set(group.terms) for group in test.groups_ if group.sure]
     (cell,) = re.findall(r'<tr data-term="d".*?<td class="sure">(.*?)</td>', page)
     assert cell == "one of 2"
-    # Beside a plot there is room for five columns: what stands was out of sight.
-    assert '<table class="terms many">' in page
+    # Beside a plot there is no room for all columns: what stands was out of sight.
+    assert '<table class="terms tested">' in page
     plain = report.write(model, *rows, tmp_path / "plain.html").read_text("utf-8")
     assert '<table class="terms">' in plain
     assert "as one of several that cannot be told apart" in flat(page)

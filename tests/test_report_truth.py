@@ -186,7 +186,7 @@ class Truth:
         return chosen
 
     def rows(self, kind):
-        return [row for own, row in self.text.rows if own == kind]
+        return [row for own, row in self.text.rows if kind in (own or "").split()]
 
     @property
     def sentences(self):

@@ -696,3 +696,27 @@ def test_many_columns_that_cannot_be_used_or_are_missing_are_not_all_named():
     with pytest.raises(TableError, match="lacks 199 columns") as error:
         encoder.encode(numbers[["0"]])
     assert len(str(error.value)) < 1500
+
+
+def test_a_few_values_that_decide_the_fit_are_named(rng):
+    frame = pd.DataFrame({"a": rng.normal(size=400)})
+    frame["y"] = frame["a"] + rng.normal(size=400)
+    notes = split_table(frame, Settings("y")).notes
+    assert not any("far from the others" in note for note in notes)
+    frame.loc[[3, 9], "y"] = [400.0, -390.0]
+    notes = " ".join(split_table(frame, Settings("y")).notes)
+    assert "'y' has values far from the others, such as 400: 1 of 400 rows has half" in notes
+    frame["y"] = np.exp(frame["a"])  # skewed, as prices are
+    notes = split_table(frame, Settings("y")).notes
+    assert not any("far from the others" in note for note in notes)
+
+
+@pytest.mark.parametrize("low", [20.0, 0.0])
+def test_two_numbers_that_may_be_quantities_are_said_to_be_classes(rng, low):
+    frame = pd.DataFrame({"a": rng.normal(size=60), "y": np.where(np.arange(60) % 3, low, 20.5)})
+    whole = frame.assign(y=(frame["y"] > 20).astype(float))
+    words = f"two distinct numbers, {low:g} and 20.5, which are predicted as classes"
+    assert any(words in note for note in split_table(frame, Settings("y")).notes)
+    assert not any(
+        "predicted as classes" in note for note in split_table(whole, Settings("y")).notes
+    )

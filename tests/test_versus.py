@@ -196,6 +196,13 @@ def test_a_large_difference_that_may_be_chance_is_not_called_none(straight, amou
     assert found.said("60 rows, the latest") == [words]
 
 
+@pytest.mark.parametrize("amount", [0.0, 0.02])
+def test_without_a_mistake_there_is_no_share_of_them(amount):
+    found = Versus(Lead(0.5, 0.1), True, Lead(amount, 0.02), True, True, 0.0, chances=False)
+    (said,) = found.said("40 rows")
+    assert said.startswith("a linear model predicts as well on 40 rows")
+
+
 def test_rows_as_the_subject_of_a_sentence():
     found = Versus(Lead(1.0, 1.0), True, None, False, True)
     said = (found.said(f"1,200 held-out rows{rest}")[0] for rest in ("", ", the latest by 'day'"))

@@ -170,14 +170,14 @@ class Versus:
             return []
         other = "another linear model" if self.straight else "a linear model"
         first = "this model is linear, and " if self.straight else ""
-        share = self.linear.amount / self.loss
-        if abs(share) < ALIKE:
+        ahead = self.linear.amount / self.loss if self.loss > 0 else 0.0
+        if abs(ahead) < ALIKE:
             alike = f"predicts as well on {where}: the difference is within two standard errors."
             return [f"{first}{other} {alike}"]
-        how, size = ("as well", "higher") if share > 0 else ("better", "lower")
+        how, size = ("as well", "higher") if ahead > 0 else ("better", "lower")
         return [
             f"{first}{_who(where)} are too few to tell whether {other} predicts {how}: its "
-            f"{self._measure} is {size} by {percent(abs(share))}, but not by two standard errors."
+            f"{self._measure} is {size} by {percent(abs(ahead))}, but not by two standard errors."
         ]
 
 

@@ -167,7 +167,7 @@ def best_alternative(spec: Spec, rows: Any) -> Verdict:
 
 def _unjudged(able: Sequence[Spec], rows: Any, count: int) -> Verdict:
     """Return what is taken without a look at rows left out: rows are in parts, or too few."""
-    only, reason = able[0], f"there are {count} rows only"
+    only, reason = able[0], few(rows, count)
     if not rows.in_memory:
         reason = "rows are in parts"
         only = next((one for one in able if one.label == AUTO), only)
@@ -187,6 +187,11 @@ def _has_folds(one: Spec, rows: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+def few(rows: Any, count: int) -> str:
+    """Say that rows are few, of which some number are different."""
+    return f"there are {count}{' different' if count < rows.count else ''} rows only"
 
 
 def _tell(one: Spec, first: float, unit: float, folds: int) -> None:
@@ -245,7 +250,7 @@ def affordable(spec: Spec, rows: Any, count: int) -> tuple[list[Spec], list[str]
         elif free and not rows.in_memory:
             why = "rows are in parts"
         elif count < FEWEST_WIDTHS and one.label not in LINEAR_KINDS:
-            why = f"there are {count} rows only"
+            why = few(rows, count)
         elif free and count > WIDTH_ROWS:
             why = f"it would take long on {count:,} rows"
         elif free and columns > WIDTH_COLUMNS:

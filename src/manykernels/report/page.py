@@ -87,11 +87,6 @@ def _resource(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-MOST_COLUMNS = 5
-"""Most columns of the table of terms that have room beside a plot; of more that of the number of
-variables, which the name of a term says, is not shown."""
-
-
 def _digest(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
@@ -209,7 +204,8 @@ def term_table(subject: Subject, plotted: set[str]) -> Markup:
         rows.append(element("tr", *cells, **{f"data_{key}": value for key, value in data.items()}))
     caption = element("caption", "Terms of the model", class_="unseen")
     body = element("tbody", *rows)
-    kind = "terms many" if len(columns) > MOST_COLUMNS else "terms"
+    # Beside a plot there is no room for all: the number of variables can be told from the name.
+    kind = "terms tested" if stands else "terms"
     return element("table", caption, element("thead", element("tr", *head)), body, class_=kind)
 
 

@@ -37,6 +37,10 @@ by judgement, not measured."""
 FIRST_COLUMNS = 10
 """Columns by which rows are told apart before all are looked at. Set by judgement."""
 
+BY_CHANCE = 0.1
+"""Share of rows like another, with columns in other orders, from which on rows are alike by chance.
+Set by judgement."""
+
 FEWEST_GROUPS = 5
 """Fewest groups of a table: as many as there are folds."""
 
@@ -92,16 +96,23 @@ class Apart:
         return rows if self.moments is None else rows[np.argsort(self.moments[rows], kind="stable")]
 
 
+def _kinds(X: pd.DataFrame) -> Array:
+    """Return a number for each row, the same for rows of the same values, from 0."""
+    return np.asarray(pd.factorize(pd.util.hash_pandas_object(X, index=False).to_numpy())[0])
+
+
 def units_of(X: pd.DataFrame, y: Array) -> Array:
     """Return the number of each row's unit, in the order of the rows: copies of a row are one.
 
     Rows of the same values and targets are copies, unless other rows of these values have other
-    targets: then each is an observation of its own, as in the folds of a fit. Values are compared
-    by hashes of 64 bits.
+    targets: then each is an observation of its own, as in the folds of a fit. So is each where rows
+    are alike by chance, as in a table of few categories: one in ten of the different rows is like
+    another once the values of each column are in another order. Values are compared by hashes of
+    64 bits.
     """
     for seen in (X.iloc[:, :FIRST_COLUMNS], X):  # mostly the first columns tell all rows apart
         try:
-            kinds = pd.factorize(pd.util.hash_pandas_object(seen, index=False).to_numpy())[0]
+            kinds = _kinds(seen)
         except TypeError:  # lists, which are refused by the name of their column
             return np.arange(len(y))
         if kinds.max() == len(y) - 1:
@@ -109,6 +120,11 @@ def units_of(X: pd.DataFrame, y: Array) -> Array:
     targets = pd.factorize(y)[0]
     both = pd.factorize(kinds * (targets.max() + 1) + targets)[0]
     firsts = np.unique(both, return_index=True)[1]
+    different = X.iloc[np.unique(kinds, return_index=True)[1]]
+    codes = [pd.factorize(different.iloc[:, j])[0] for j in range(X.shape[1])]
+    mixed = np.random.default_rng(0).permuted(np.column_stack(codes), axis=0)
+    if _kinds(pd.DataFrame(mixed)).max() + 1 <= (1 - BY_CHANCE) * len(mixed):
+        return np.arange(len(y))
     noisy = (np.bincount(kinds[firsts]) > 1)[kinds]
     return np.asarray(pd.factorize(np.where(noisy, -1 - np.arange(len(y)), both))[0])
 
