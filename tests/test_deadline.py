@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from manykernels import MKLClassifierCV, MKLRegressor, MKLRegressorCV, deadline
 from manykernels.baselines import HierarchicalKernelLearning, LpNormMKL
-from manykernels.bases import FeatureBlocks
+from manykernels.bases import SHAPES, TERMS, FeatureBlocks, TermRows, WidthRows
 from manykernels.deadline import NEVER, Deadline, OutOfTimeError
 from manykernels.families import ProductFamily
 from manykernels.function.importance import measure
@@ -169,6 +169,18 @@ def test_products_that_do_not_fit_in_memory_are_refused(rng):
     X, y = drawn(rng, 60, 12)
     with pytest.raises(ValueError, match=r"degree must be such that .* Use a smaller degree"):
         MKLRegressor(kernels="spline", degree=12, max_memory="2GB").fit(X, y)
+
+
+WIDTHS = (0, 1), (1.0, 1.0)
+
+
+@pytest.mark.parametrize("kernel", [TERMS, *((shape, *WIDTHS) for shape in SHAPES)])
+def test_kernels_of_many_rows_look_at_the_clock(clock, rng, kernel):
+    """A matrix of all pairs of rows is made a block at a time; its time is over within one."""
+    X = rng.normal(size=(1_000, 3))
+    terms = TermRows(FeatureBlocks(X, [1, 1, 1]), [(0,), (0, 1), (2,)], np.ones(3))
+    with deadline.allowed(0.01), deadline.strictly(), pytest.raises(OutOfTimeError):
+        WidthRows(X, terms=terms).kernel(kernel)
 
 
 @pytest.mark.parametrize("kind", ["rbf", "widths"])
