@@ -296,3 +296,7 @@ rows. Set by judgement, not measured."""
 EFFECT_VALUES = 2_000_000
 """Values (16 MB), points times columns, that a figure evaluates a term on at a time at the most.
 Set by judgement, not measured."""
+
+LIST_BLOCK = 2**17
+"""Products of kernels that are listed between two looks at the clock: a tenth of a second. Set by
+judgement."""
