@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, product
 from math import comb
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -130,7 +131,7 @@ class ListedSums:
 
     def __init__(self, grid: Grid, family: ProductFamily) -> None:
         self.grid, self.family = grid, family
-        nodes = family.indices()
+        nodes: Any = family.indices()
         self.positions: dict[Product, int] = {}
         for start in range(0, len(nodes), LIST_BLOCK):
             check()
