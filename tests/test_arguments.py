@@ -130,3 +130,9 @@ def test_columns_of_encoders():
 def test_paths(models):
     in_words(models["numbers"].save, "text", "no text")
     in_words(load, "text", "no text")
+    for name in ("", "a\0b"):
+        for act in (models["numbers"].save, load):
+            with pytest.raises(ValueError, match="path must name a file; got "):
+                act(name)
+    with pytest.raises(ValueError, match=r"checkpoint must be a folder or None; got 'a.*b'"):
+        MKLRegressor(checkpoint="a\0b").fit(X, X["a"])

@@ -9,10 +9,10 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from manykernels import MKLClassifierCV, MKLRegressor, MKLRegressorCV, deadline
-from manykernels.baselines import HierarchicalKernelLearning, LpNormMKL
-from manykernels.bases import FeatureBlocks
+from manykernels.baselines import HierarchicalKernelLearning, LpNormMKL, hierarchy
+from manykernels.bases import SHAPES, TERMS, FeatureBlocks, TermRows, WidthRows
 from manykernels.deadline import NEVER, Deadline, OutOfTimeError
-from manykernels.families import ProductFamily
+from manykernels.families import ProductFamily, products
 from manykernels.function.importance import measure
 from manykernels.limits import SIDE_ENTRIES
 from manykernels.losses import Logistic, Squared
@@ -182,6 +182,18 @@ def test_products_that_do_not_fit_in_memory_are_refused(rng):
         MKLRegressor(kernels="spline", degree=12, max_memory="2GB").fit(X, y)
 
 
+WIDTHS = (0, 1), (1.0, 1.0)
+
+
+@pytest.mark.parametrize("kernel", [TERMS, *((shape, *WIDTHS) for shape in SHAPES)])
+def test_kernels_of_many_rows_look_at_the_clock(clock, rng, kernel):
+    """A matrix of all pairs of rows is made a block at a time; its time is over within one."""
+    X = rng.normal(size=(1_000, 3))
+    terms = TermRows(FeatureBlocks(X, [1, 1, 1]), [(0,), (0, 1), (2,)], np.ones(3))
+    with deadline.allowed(0.01), deadline.strictly(), pytest.raises(OutOfTimeError):
+        WidthRows(X, terms=terms).kernel(kernel)
+
+
 @pytest.mark.parametrize("kind", ["rbf", "widths"])
 def test_kernels_of_many_columns_look_at_the_clock(clock, rng, kind):
     """Matrices and scales are made column by column; a second is over after fifty looks."""
@@ -203,3 +215,15 @@ def test_there_is_no_loss_without_terms_where_time_is_over(clock, rng, loss):
     with deadline.allowed(0.01):
         assert measure(*given)[1] is None
         np.testing.assert_array_equal(measure(*given)[0], spreads)
+
+
+def test_listing_looks_at_the_clock(clock, rng, monkeypatch):
+    """Millions of products of 400 columns took eight seconds to list, whatever the limit."""
+    monkeypatch.setattr(products, "LIST_BLOCK", 10)
+    monkeypatch.setattr(hierarchy, "LIST_BLOCK", 10)
+    X, y = drawn(rng, 30, 20)
+    with pytest.raises(TimeoutError, match="max_time"):
+        HierarchicalKernelLearning(total_degree=3, max_time=1).fit(X, y)
+    assert clock.time < 100 + 3
+    family = ProductFamily(FeatureBlocks(X[:, :9], [1] * 9), 3)
+    assert family.indices() == [tuple(row) for table in family.tables for row in table.tolist()]

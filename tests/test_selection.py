@@ -442,3 +442,10 @@ def test_which_kernels_were_selected_changes_no_correlation_of_terms():
     pairs = [[Picked("x0", kernels), Picked("x1", ((other,),))] for kernels in chosen]
     found = [source.correlations(pair)[0, 1] for pair in pairs]
     assert found[0] == found[1] == found[2] > 0.95
+
+
+def test_models_of_widths_without_terms():
+    """Where X is constant nothing is selected; contributions of no terms have no rows."""
+    rows, y = np.zeros((60, 3)), np.random.default_rng(0).normal(size=60)
+    with pytest.warns(UserWarning, match="No term could be tested"):
+        SplitTest(MKLRegressor("widths"), n_splits=2, random_state=0).fit(rows, y)

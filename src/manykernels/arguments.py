@@ -20,6 +20,8 @@ def as_path(value: Any, name: str = "path") -> Path:
         raise TypeError(
             f"{name} must be text or a path; got {shown(value)}. Use the name of a file."
         )
+    if not os.fspath(value) or "\0" in os.fspath(value):
+        raise ValueError(f"{name} must name a file; got {shown(value)}. Use a name.")
     return Path(value)
 
 

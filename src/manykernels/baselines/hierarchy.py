@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import count, product
 from math import comb
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +16,7 @@ from ..arrays import Array, Product
 from ..bases import BaseKernels, FeatureBlocks, GramStack
 from ..deadline import check
 from ..families import Interactions, Monomials, ProductFamily, WeightedFamily
-from ..limits import MATRIX_BATCH_BYTES
+from ..limits import LIST_BLOCK, MATRIX_BATCH_BYTES
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,11 @@ class ListedSums:
 
     def __init__(self, grid: Grid, family: ProductFamily) -> None:
         self.grid, self.family = grid, family
-        self.positions = {v: i for i, v in enumerate(family.indices())}
+        nodes: Any = family.indices()
+        self.positions: dict[Product, int] = {}
+        for start in range(0, len(nodes), LIST_BLOCK):
+            check()
+            self.positions.update(zip(nodes[start : start + LIST_BLOCK], count(start)))
         self.factors = np.concatenate([self._factors(table) for table in family.tables])
 
     def _factors(self, table: Array) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import Array, Product
 from ..backend import beside, filled, namespace, on_host, to_host
+from ..deadline import check
 from ..limits import DEVICE_BLOCK_BYTES, HOST_BLOCK_BYTES
 from .features import FeatureBlocks
 
@@ -109,6 +110,7 @@ class TermRows:
                 xp.take(theirs, partners, axis=1).T,
             )
             for start in range(0, self.rows, height):
+                check()
                 rows = slice(start, start + height)
                 inner = sums[rows, :] @ others + part.constant
                 out[rows, :] += (left[rows, :] @ right) * inner

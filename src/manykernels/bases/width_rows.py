@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 
 from ..arrays import Array
 from ..backend import beside, double, filled, namespace, on_host, take, to_host
+from ..deadline import check
 from ..limits import DEVICE_BLOCK_BYTES, HOST_BLOCK_BYTES
 from .term_rows import TermRows
 
@@ -120,6 +121,7 @@ class WidthRows:
         room = HOST_BLOCK_BYTES if on_host(out) else DEVICE_BLOCK_BYTES
         height = max(1, room // (8 * max(1, there.rows)))
         for start in range(0, self.rows, height):
+            check()
             rows = slice(start, min(start + height, self.rows))
             if shape == "laplace":
                 apart = -sums_of_differences(left[rows, :], right)

@@ -220,7 +220,14 @@ RULES: list[tuple[str, Rule]] = [
     (
         "checkpoint",
         Rule(
-            lambda value: value is None or (isinstance(value, str | PathLike) and str(value) != ""),
+            lambda value: (
+                value is None
+                or (
+                    isinstance(value, str | PathLike)
+                    and str(value) != ""
+                    and "\0" not in str(value)
+                )
+            ),
             "must be a folder or None",
             'Use for instance checkpoint="work"',
         ),

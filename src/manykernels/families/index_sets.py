@@ -256,5 +256,7 @@ def indices_by_degree(r: int, strict: bool) -> Iterator[Array]:
         first = table[:, -1] + int(strict) if table.shape[1] else np.zeros(1, dtype=np.int64)
         counts = np.maximum(r - first, 0)
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        check()
         last = np.repeat(first, counts) + within
+        check()
         table = np.column_stack([np.repeat(table, counts, axis=0), last])

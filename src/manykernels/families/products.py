@@ -16,7 +16,8 @@ from ..backend import approximately, beside, dense, filled, on_host, times
 from ..bases import BaseKernels, Cross
 from ..bases.columns import all_products_of_columns
 from ..bases.pairs import combine_pairs, inner_of_pairs, sum_of_tables
-from ..limits import BATCH_ENTRIES, LEAST_POLYNOMIAL_BYTES, POLYNOMIAL_BYTES
+from ..deadline import check
+from ..limits import BATCH_ENTRIES, LEAST_POLYNOMIAL_BYTES, LIST_BLOCK, POLYNOMIAL_BYTES
 from .base import KernelFamily, as_numbers
 from .index_sets import IndexSet, Monomials, elementary, indices_by_degree, without
 from .pricing import Pricer, ProductPricer
@@ -141,9 +142,13 @@ class ProductFamily(KernelFamily):
         key = self.bases.count, self.degree, self.index_set.strict
         known = SHARED_LISTS.get(key)
         if known is None:
-            columns = [[column.tolist() for column in table.T] for table in self.tables[1:]]
-            products = chain.from_iterable(zip(*part, strict=True) for part in columns)
-            known = SHARED_LISTS[key] = SharedList([(), *products])
+            listed = SharedList([()])
+            for table in self.tables[1:]:
+                for start in range(0, len(table), LIST_BLOCK):
+                    check()
+                    part = table[start : start + LIST_BLOCK]
+                    listed += zip(*(column.tolist() for column in part.T), strict=True)
+            known = SHARED_LISTS[key] = listed
         return known
 
     @property

@@ -206,9 +206,8 @@ def _frame_parts(X: Any, y: Any, sample_weight: Any) -> Parts:
 
 def _empty(collection: Any) -> Any:
     """Return a collection's kinds of columns, without rows."""
-    from dask.dataframe.dispatch import make_meta
-
-    return make_meta(collection)
+    dispatch: Any = import_module("dask.dataframe.dispatch")
+    return dispatch.make_meta(collection)
 
 
 def _frame_block(frame: Any) -> Block:

@@ -301,8 +301,8 @@ class WidthTerms:
             for name in names
         ]
         left = learnt.decision(everywhere)
-        for frame, output in zip(frames, outputs, strict=True):
-            left[:, output] -= frame.to_numpy().sum(axis=1)
+        if names:  # without terms there are no contributions
+            left -= np.column_stack([frame.to_numpy().sum(axis=1) for frame in frames])
         return Picks(terms, left)
 
     def features(self, terms: Sequence[Picked], most: int, rows: Array) -> list[Array]:
