@@ -305,6 +305,7 @@ held-out rows of three tables: see ``STAGES`` in solvers/widths/search.py."""
 LEARNING_BYTES = 40
 """Bytes for each pair of rows on which widths are learnt: some matrices of them. Measured 32 to 34
 on 1,500 and 3,000 rows of 20 and 40 columns with little room; each further kernel adds two."""
+
 LIST_BLOCK = 2**17
 """Products of kernels that are listed between two looks at the clock: a tenth of a second. Set by
 judgement."""

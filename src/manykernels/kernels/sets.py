@@ -258,9 +258,9 @@ def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> Kern
         if kernels == "precomputed":
             return PairwiseKernel()
         if kernels not in KERNEL_NAMES:
-            names = ", ".join(map(repr, ("best", "both", *KERNEL_NAMES)))
+            allowed = ", ".join(map(repr, ("best", "both", *KERNEL_NAMES)))
             raise ValueError(
-                f"kernels must be one of {names}, a callable, a scikit-learn kernel or a list; got "
+                f"kernels must be one of {allowed}, a callable, a scikit-learn kernel or a list; got "
                 f"{kernels!r}. Use kernels='linear' for products of columns."
             )
         items = [(kernels, [j]) for j in range(count)]
