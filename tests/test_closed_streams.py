@@ -29,13 +29,17 @@ def place(tmp_path_factory):
     return folder
 
 
-def run(place, command, streams):
+def run(place, command, streams, **settings):
     start = f"{shlex.quote(sys.executable)} -c 'from manykernels.cli import main; main()'"
     return subprocess.run(
         f"{start} {command} {streams}",
         shell=True,
         cwd=place,
-        env={**os.environ, "PYTHONPATH": str(Path(manykernels.__file__).parents[1])},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(manykernels.__file__).parents[1]),
+            **settings,
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -85,3 +89,14 @@ def test_links_to_themselves(place, command):
 def test_a_file_at_a_link_to_itself(place):
     with pytest.raises(OSError, match="it is a link to itself"):
         write_whole(place / "loop", b"")
+
+
+def test_names_that_the_encoding_of_stdout_lacks(place):
+    """They are escaped in words for people; the model was written, and the command failed."""
+    frame = pd.read_csv(place / "t.csv").rename(columns={"a": "größe \U0001f600"})
+    frame.to_csv(place / "odd.csv", index=False)
+    fit = "fit odd.csv --target y --kernels linear --degree 1 --model odd.mk"
+    for command in (fit, "explain odd.mk"):
+        done = run(place, command, "", PYTHONIOENCODING="ascii")
+        assert done.returncode == 0, done.stderr
+        assert "gr\\xf6\\xdfe \\U0001f600" in done.stdout

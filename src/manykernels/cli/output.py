@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from io import TextIOWrapper
 from math import floor, inf, isfinite, isnan, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,8 @@ class Console:
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
+        if isinstance(sys.stdout, TextIOWrapper):  # names that the encoding lacks, in words only
+            sys.stdout.reconfigure(errors="backslashreplace")
         self.screen = Screen(highlight=False, soft_wrap=True)
 
     def say(self, text: str) -> None:
