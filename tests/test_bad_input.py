@@ -39,7 +39,7 @@ BOTH = pytest.mark.parametrize("estimator", [MKLRegressor, MKLClassifier])
         ({"verbose": "yes"}, "verbose must be an integer >= 0"),
         ({"rho": "high"}, "rho must hold"),
         ({"rho": [1.0]}, r"rho must hold degree \+ 1 = 4 positive numbers"),
-        ({"kernels": "cubic"}, r"kernels\[0\] must be"),
+        ({"kernels": "cubic"}, "kernels must be one of"),
         ({"loss": "absolute"}, "loss must be one of"),
         ({"loss": 3}, "loss must be a name or have value"),
     ],

@@ -210,7 +210,7 @@ BAD = [
     ({"p": 3}, "p must satisfy 1 <= p <= 2"),
     ({"index_set": "sets"}, "index_set must be one of 'auto', 'tuples'"),
     ({"rho": [1.0]}, r"rho must hold degree \+ 1"),
-    ({"kernels": "cubic"}, r"kernels\[0\] must be"),
+    ({"kernels": "cubic"}, "kernels must be one of"),
     ({"loss": "absolute"}, "loss must be one of"),
     ({"standardize": "yes"}, "standardize must be one of True, False, 'scale'"),
 ]

@@ -241,9 +241,9 @@ def dual_ridge(
     return Ridge(alpha, b, target - b - left, curvature[:, None] * left)
 
 
-MOST_ADDED = 100.0
-"""Largest share of its diagonal that a matrix is given on it. With as much as the largest entry any
-matrix of rounding error is definite, but for factors next to its size; set by judgement."""
+ADDED_SHARES = 10.0 ** np.arange(-12, 3)
+"""Shares of its diagonal that are added to an indefinite matrix, one after the other. What rounding
+leaves is far below a hundred times the largest entry; set by judgement."""
 
 
 def factorise(matrix: Array, even: bool = False) -> tuple[Cholesky, Array | float]:
@@ -251,20 +251,20 @@ def factorise(matrix: Array, even: bool = False) -> tuple[Cholesky, Array | floa
 
     Where rounding has made the matrix indefinite (a ridge below 1e-16 of it), the diagonal grows
     by the smallest share of itself, or of its mean if ``even``, from 1e-12 up, that lets the
-    factorisation through; the duality gap then shows what that cost. Entries that rounding has
-    brought to zero or below grow by that share of the largest.
+    factorisation through; the duality gap then shows what that cost. Where none does, since entries
+    are next to nothing or below zero, all grow by a share of the largest.
     """
-    trial, share = matrix, 0.0
-    added: Array | float = 0.0
-    while True:
-        check()
-        try:
-            return Cholesky(trial), added
-        except LinAlgError:
-            share = max(10 * share, 1e-12)
-            if share > MOST_ADDED:
-                raise
-        own = to_host(namespace(matrix).linalg.diagonal(matrix))
-        own = np.where(own > 0, own, np.abs(own).max(initial=0.0))
-        added = share * (np.full(len(own), own.mean()) if even else own)
-        trial = add_to_diagonal(copied(matrix), added)
+    try:
+        return Cholesky(matrix), 0.0
+    except LinAlgError as error:
+        failed = error
+    own = to_host(namespace(matrix).linalg.diagonal(matrix))
+    largest = np.full(len(own), np.abs(own).max(initial=0.0))
+    for amount in (np.full(len(own), own.mean()) if even else own, largest):
+        for share in ADDED_SHARES:
+            check()
+            try:
+                return Cholesky(add_to_diagonal(copied(matrix), share * amount)), share * amount
+            except LinAlgError as error:
+                failed = error
+    raise failed

@@ -17,7 +17,9 @@ from .written import is_unicode
 
 def is_table(X: Any) -> bool:
     """Tell whether X is a data frame of pandas, polars or another library that makes one of it."""
-    return len(getattr(X, "shape", ())) == 2 and (hasattr(X, "iloc") or hasattr(X, "to_pandas"))
+    shape = getattr(X, "shape", None)
+    of_columns = isinstance(shape, tuple) and len(shape) == 2
+    return of_columns and (hasattr(X, "iloc") or hasattr(X, "to_pandas"))
 
 
 def as_frame(X: Any) -> pd.DataFrame:

@@ -260,8 +260,8 @@ def resolve(kernels: Any, feature_names: Sequence[str], degree: int = 1) -> Kern
         if kernels not in KERNEL_NAMES:
             allowed = ", ".join(map(repr, ("best", "both", *KERNEL_NAMES)))
             raise ValueError(
-                f"kernels must be one of {allowed}, a callable, a scikit-learn kernel or a list; got "
-                f"{kernels!r}. Use kernels='linear' for products of columns."
+                f"kernels must be one of {allowed}, a callable, a scikit-learn kernel or a list; "
+                f"got {kernels!r}. Use kernels='linear' for products of columns."
             )
         items = [(kernels, [j]) for j in range(count)]
         single = [np.array([j]) for j in range(count)]

@@ -8,7 +8,7 @@ from ..arrays import Array
 from ..inputs import shown
 from .base import Loss
 
-ROUNDING = 1e-6
+LOSS_ROUNDING = 1e-6
 """Share of the largest value of a loss by which values may differ that are the same but for
 rounding. Set by judgement."""
 
@@ -25,7 +25,7 @@ def refuse_unsound(loss: Loss, y: Array) -> None:
             _numbers(loss, name, y, zero) for name in ("value", "gradient", "conjugate")
         )
     worst = np.unravel_index(np.argmax(conjugate), y.shape)
-    if conjugate[worst] > ROUNDING * np.abs(value).max():
+    if conjugate[worst] > LOSS_ROUNDING * np.abs(value).max():
         raise ValueError(
             f"loss must have no value below zero; got values down to {-conjugate[worst]:.3g} for a "
             f"target of {y[worst]:.3g}: -conjugate(y, 0). Add to value what depends on y alone, so "
@@ -38,7 +38,7 @@ def depends_on_errors(loss: Loss, y: Array, centre: float) -> bool:
     with np.errstate(all="ignore"):
         for f in (np.zeros_like(y), np.full_like(y, centre)):
             own, moved = _numbers(loss, "value", y, f), loss.value(y - centre, f - centre)
-            if not np.allclose(moved, own, rtol=0, atol=ROUNDING * np.abs(own).max()):
+            if not np.allclose(moved, own, rtol=0, atol=LOSS_ROUNDING * np.abs(own).max()):
                 return False
     return True
 

@@ -23,11 +23,11 @@ RIDGE = 1e-8
 coefficients finite. Set by judgement, not measured."""
 
 APART_RIDGE = 3e-5
-"""The same where columns separate the classes. Coefficients are then as large as it lets them be,
-and with next to none a single other row on the wrong side costs more than all the rest. Mean log
-loss of greedy selection on other rows of ten tables of 60 to 400 rows, four draws each: .27 with
-1e-8, .22 with 1e-5, .20 with 3e-5 and with 1e-4. One of them is worse for it, 400 rows on two sides
-of a plane without noise: .006, .016, .022 and .033."""
+"""Ridge, as that share, where columns separate the classes. Coefficients are then as large as it
+lets them be, and with next to none a single other row on the wrong side costs more than all the
+rest. Mean log loss of greedy selection on other rows of ten tables of 60 to 400 rows, four draws
+each: .27 with 1e-8, .22 with 1e-5, .20 with 3e-5 and with 1e-4. One of them is worse for it, 400
+rows on two sides of a plane without noise: .006, .016, .022 and .033."""
 
 
 def fit_of(problem: Problem) -> UnpenalisedFit:
