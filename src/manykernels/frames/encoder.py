@@ -54,9 +54,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
       over a day, in two months and over a year and a half. All are in UTC; a time without a zone
       counts as such. Of missing dates each has its median, or the most frequent day of the week.
     * Text, categories and booleans become the numbers of their levels, by name or in the order of
-      an ordered type. The 30 most frequent have a level each, the rest is ``(other)``; missing ones
-      are a level ``(missing)`` if there were some in training. A value that is new, where there is
-      no such level, becomes -1, which counts as average in every kernel of categories.
+      an ordered type. The 100 most frequent have a level each, the rest is ``(other)``; missing
+      ones are a level ``(missing)`` if there were some in training. A value that is new, where
+      there is no such level, becomes -1, which counts as average in every kernel of categories.
 
     Columns without values, or with the same value everywhere, are left out; so are those that look
     like row numbers, identifiers or free text, unless ``keep`` or ``categories`` names them. A
