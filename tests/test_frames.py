@@ -254,7 +254,7 @@ def test_a_number_is_one_category_however_it_is_stored(values):
 
 
 def test_reserved_words_are_values_like_others():
-    values = [f"k{i:02}" for i in range(31)] * 3 + ["(other)", "(missing)"] * 4 + [None] * 5
+    values = [f"k{i:03}" for i in range(101)] * 3 + ["(other)", "(missing)"] * 4 + [None] * 5
     table = pd.DataFrame({"a": values})
     encoder = TableEncoder().fit(table)
     assert encoder.levels_["a"][-2:] == ["(other)", "(missing)"]

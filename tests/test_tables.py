@@ -231,14 +231,14 @@ def test_missing_values_are_filled_and_marked():
 
 
 def test_rare_categories_share_a_level():
-    words = [f"w{k}" for k in range(40)]
-    column = pd.DataFrame({"w": words[:30] * 5 + words})
+    words = [f"w{k}" for k in range(110)]
+    column = pd.DataFrame({"w": words[:100] * 5 + words})
     encoder, notes = learn(column, (), ())
-    assert len(encoder.columns_[0].levels) == 31
+    assert len(encoder.columns_[0].levels) == 101
     assert encoder.columns_[0].levels[-1] == OTHER
-    assert "has 40 categories" in notes[0]
-    encoded = encoder.encode(pd.DataFrame({"w": ["w0", "w35", "never seen"]}))["w"]
-    assert encoded.tolist() == [encoder.columns_[0].levels.index("w0"), 30, 30]
+    assert "has 110 categories" in notes[0]
+    encoded = encoder.encode(pd.DataFrame({"w": ["w0", "w105", "never seen"]}))["w"]
+    assert encoded.tolist() == [encoder.columns_[0].levels.index("w0"), 100, 100]
 
 
 def test_useless_columns_are_left_out_with_a_note():
