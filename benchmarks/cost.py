@@ -7,7 +7,7 @@ one by one (commit b7a9778), by the same command, on the same kind of machine an
 nothing else set, five kinds of models are compared; `--kernels auto` is the one that there was.
 
 Time left is what `verbose` said at the first line after a third of the command's fit, in the same
-run, over what was then left in truth.
+run, over what was then left in truth; nothing where none was said then.
 
 The second is a profile of the fit itself, `kernels="auto", degree=2`, on 80 % of the rows: shares
 of its processor time by stage, as cProfile sees them, and the number of multiplications that the

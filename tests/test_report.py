@@ -648,9 +648,9 @@ def test_a_report_on_noise_says_so_first(tmp_path):
 
 def test_remarks_of_the_fit_are_not_said_twice(fitted, tmp_path):
     summary = {"notes": ["one.", "two."], "remarks": ["two."]}
-    assert content.provenance(subject_of(*fitted, summary, None))[-1] == "one."
+    assert content.provenance(subject_of(*fitted, summary, None))[-1] == "One."
     given = {**summary, "scores": {"this model": 0.5}}
-    assert content.provenance(subject_of(*fitted, given, None))[-1] == "two."
+    assert content.provenance(subject_of(*fitted, given, None))[-1] == "Two."
 
 
 def test_strongest_pairs_are_named_only_if_they_matter():

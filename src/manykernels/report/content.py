@@ -322,7 +322,8 @@ def provenance(subject: Subject) -> list[str]:
         said.append("The model holds its training rows, and so does its file.")
     # Remarks on the rows held out are in the first sentences, made anew for the rows given.
     over = () if subject.believed else summary.get("remarks") or ()
-    return said + [str(note) for note in summary.get("notes") or [] if note not in over]
+    noted = [str(note) for note in summary.get("notes") or [] if note not in over]
+    return said + [f"{note[:1].upper()}{note[1:]}" for note in noted]
 
 
 def settings(subject: Subject) -> str:
