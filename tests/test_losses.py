@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -11,6 +13,7 @@ from manykernels.losses import (
     NonsmoothLoss,
     ProbabilisticLoss,
     SmoothLoss,
+    Squared,
 )
 
 ALL = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
@@ -111,3 +114,9 @@ def test_parameters_are_checked():
         Huber(-1)
     with pytest.raises(ValueError, match=r"epsilon must be >= 0; got -0\.5\. Try"):
         EpsilonInsensitive(-0.5)
+
+
+def test_squared_errors_beyond_a_double_are_infinite_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isinf(Squared().value(np.array([0.0]), np.array([1e200])))[0]

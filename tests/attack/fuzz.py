@@ -139,7 +139,7 @@ def numbers(number):
 
 
 def files(folder, name, make, number):
-    return judged(partial(hostile.checked, name, make, number, folder), r"\.mk")
+    return judged(partial(hostile.checked, name, make, number, folder), r"\.mk|device=None")
 
 
 CELLS = st.one_of(

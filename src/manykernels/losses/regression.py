@@ -23,8 +23,9 @@ class Squared:
     classification: ClassVar[bool] = False
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return the loss."""
-        return (f - y) ** 2 / 2
+        """Return the loss, infinite where it is too large for a double."""
+        with np.errstate(over="ignore"):
+            return (f - y) ** 2 / 2
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Return the derivative."""
