@@ -267,6 +267,17 @@ def test_any_other_value_is_refused_or_harmless(files, name, tmp_path):
     assert done > 20
 
 
+@pytest.mark.parametrize("value", [0, "yes", [], {"$array": 0}])
+def test_whether_a_sum_is_closed_is_yes_or_no(files, value, tmp_path):
+    manifest, contents = unpacked(files["linear"])
+    path = next(p for p in nodes(manifest["model"]) if p[-1:] == ("closed",))
+    sealed(
+        tmp_path / "m.mk", {**manifest, "model": replaced(manifest["model"], path, value)}, contents
+    )
+    with pytest.raises(ModelFileError, match="closed of the predictor is a"):
+        load(tmp_path / "m.mk")
+
+
 @pytest.mark.parametrize("value", [-1, [], {"$array": 0}])
 def test_a_device_that_is_no_name_is_refused(files, value, tmp_path):
     manifest, contents = unpacked(files["classes"])

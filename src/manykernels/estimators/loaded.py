@@ -105,6 +105,8 @@ def _refuse_references(learnt: Any) -> None:
     """Raise unless kernels in use are made of base kernels there are, each with its weight."""
     if not isinstance(learnt, Predictor):
         raise TypeError(f"the predictor is a {type(learnt).__name__}")
+    if not isinstance(learnt.closed, bool):
+        raise TypeError(f"closed of the predictor is a {type(learnt.closed).__name__}")
     if np.shape(learnt.theta) != (len(learnt.indices),):
         raise ValueError(f"{len(learnt.indices)} kernels have weights of {np.shape(learnt.theta)}")
     if np.shape(learnt.shares) != np.shape(learnt.theta):
