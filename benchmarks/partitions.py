@@ -64,7 +64,7 @@ def streaming(folder):
         if status:
             raise RuntimeError(output)
         seconds = time.perf_counter() - began
-        score = next(line for line in output.splitlines() if "this model" in line).split()[-1]
+        score = next(line for line in output.splitlines() if "this model" in line).split()[2]
         rows.append(
             {
                 "rows": f"{size:,}",
