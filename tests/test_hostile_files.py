@@ -267,35 +267,22 @@ def test_any_other_value_is_refused_or_harmless(files, name, tmp_path):
     assert done > 20
 
 
-@pytest.mark.parametrize("value", [0, "yes", [], {"$array": 0}])
-def test_whether_a_sum_is_closed_is_yes_or_no(files, value, tmp_path):
-    manifest, contents = unpacked(files["linear"])
-    path = next(p for p in nodes(manifest["model"]) if p[-1:] == ("closed",))
-    sealed(
-        tmp_path / "m.mk", {**manifest, "model": replaced(manifest["model"], path, value)}, contents
-    )
-    with pytest.raises(ModelFileError, match="closed of the predictor is a"):
-        load(tmp_path / "m.mk")
-
-
-@pytest.mark.parametrize("value", [-1, [], {"$array": 0}])
-def test_a_device_that_is_no_name_is_refused(files, value, tmp_path):
-    manifest, contents = unpacked(files["classes"])
-    path = next(p for p in nodes(manifest["model"]) if p[-1:] == ("device",))
-    other = {**manifest, "model": replaced(manifest["model"], path, value)}
-    sealed(tmp_path / "m.mk", other, contents)
-    with pytest.raises(ModelFileError):
-        load(tmp_path / "m.mk")
-
-
-@pytest.mark.parametrize("value", [None, 1, "yes", []])
-def test_a_softmax_is_true_or_false(files, value, tmp_path):
-    manifest, contents = unpacked(files["classes"])
-    path = next(p for p in nodes(manifest["model"]) if p[-1:] == ("softmax",))
-    other = {**manifest, "model": replaced(manifest["model"], path, value)}
-    sealed(tmp_path / "m.mk", other, contents)
-    with pytest.raises(ModelFileError):
-        load(tmp_path / "m.mk")
+@pytest.mark.parametrize(
+    ("name", "field", "values"),
+    [
+        ("linear", "closed", [0, "yes", [], {"$array": 0}]),
+        ("classes", "device", [-1, [], {"$array": 0}]),
+        ("classes", "softmax", [None, 1, "yes", []]),
+    ],
+)
+def test_fields_of_another_kind_are_refused(files, name, field, values, tmp_path):
+    manifest, contents = unpacked(files[name])
+    place = next(p for p in nodes(manifest["model"]) if p[-1:] == (field,))
+    for value in values:
+        other = {**manifest, "model": replaced(manifest["model"], place, value)}
+        sealed(tmp_path / "m.mk", other, contents)
+        with pytest.raises(ModelFileError, match=field):
+            load(tmp_path / "m.mk")
 
 
 @pytest.mark.parametrize("name", MODELS)
